@@ -1,0 +1,1 @@
+"""What plugins implement. Every rule has an id: S… store, D… directory, B… bus, T… strategy, P… plugin."""

@@ -1,0 +1,402 @@
+"""The store: the one truth about signals and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from ..model.delivery import Delivery, DeliveryState, Entry, Lease, Settlement
+from ..model.ids import SessionId, SignalId
+from ..model.names import Name, Scope
+from ..model.signal import Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `most` signals under one key in any window of this length."""
+
+    key: str
+    most: int
+    window: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """Everything `put` needs to know about a new signal.
+
+    Attributes:
+        signal: The signal itself; the store sets nothing in it but `created_at`.
+        name: Both forms of its recipient's name.
+        sender: Canonical name of its sender.
+        sessions: The session each canonical identity resolves to now, from the directory: the
+            recipient's candidates, or for `*` everyone with a live session.
+        expects_action: From its type.
+        wakes: From its type.
+        limits: Counted and checked in the same transaction.
+        inbox_cap: The most pending signals one recipient may have.
+        seen_within: A broadcast also goes to identities seen this recently.
+        broadcast_ttl: A broadcast's deliveries expire after this time.
+        idempotency_window: How long an idempotency key is remembered.
+        to_sessions: System lane only: exactly these sessions get it, and nobody else.
+        coalesce: System lane only: pending system signals to the same session under the same key
+            are expired in favour of this one.
+        system_cap: System lane only: the most pending system signals per session; the oldest go.
+    """
+
+    signal: Signal
+    name: Name
+    sender: str
+    sessions: Mapping[str, SessionId] = field(default_factory=dict)
+    expects_action: bool = False
+    wakes: bool = True
+    limits: tuple[Limit, ...] = ()
+    inbox_cap: int = 10_000
+    seen_within: timedelta = timedelta(days=7)
+    broadcast_ttl: timedelta = timedelta(days=7)
+    idempotency_window: timedelta = timedelta(hours=24)
+    to_sessions: tuple[tuple[Name, SessionId], ...] = ()
+    coalesce: str | None = None
+    system_cap: int = 20
+
+
+class RecipientState(StrEnum):
+    """What the store knows of a recipient at the moment of `put`."""
+
+    LIVE = "live"
+    AWAY = "away"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """One recipient of a signal, as `put` found it.
+
+    Attributes:
+        name: Its canonical and display name.
+        state: `live` where a session was given for it, `away` where it was seen before, else
+            `unknown`.
+        session_id: The session the delivery is assigned to.
+        last_seen: When it was last seen; None where it never was.
+        near: With `unknown`: display names in the project that resemble it.
+    """
+
+    name: Name
+    state: RecipientState
+    session_id: SessionId | None = None
+    last_seen: datetime | None = None
+    near: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The answer of `put`: the signal is committed.
+
+    Attributes:
+        signal: As stored.
+        recipients: In order of canonical name; empty for a broadcast without audience.
+        duplicate: True where an idempotency key named an earlier signal, which is then `signal`.
+        acked: Signals that this one, being a reply, has acked.
+    """
+
+    signal: Signal
+    recipients: tuple[Recipient, ...]
+    duplicate: bool = False
+    acked: tuple[SignalId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who wants to lease, and what.
+
+    Attributes:
+        scope: Tenant and project.
+        recipient: Canonical name of the identity.
+        session_id: The session that will show it.
+        others: The identity's other live sessions; what is assigned to them is left to them.
+        lease_for: How long the lease lasts without a settlement.
+        limit: The most leases to give.
+        push: True for a push path: only what is due, has fewer than `max_attempts`, belongs to the
+            agent lane, and is assigned to this session or to none that lives. False for a verb of
+            the engaged agent: anything unleased of the identity, whoever it is assigned to.
+        max_attempts: With `push`: leave what was tried this often (None: no limit).
+        quiet: With `push`: also what does not wake.
+        created_after: Only what was stored at or after this moment.
+        reoffer_after: Also what was handed over to this session, or to one that has ended, at
+            least this long ago, without confirmation or act, and offered only once; None: not.
+        exclude: Leave these signals.
+    """
+
+    scope: Scope
+    recipient: str
+    session_id: SessionId
+    others: Collection[SessionId] = ()
+    lease_for: timedelta = timedelta(seconds=15)
+    limit: int = 1
+    push: bool = True
+    max_attempts: int | None = 8
+    quiet: bool = True
+    created_after: datetime | None = None
+    reoffer_after: timedelta | None = None
+    exclude: Collection[SignalId] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to read. Everything given must hold.
+
+    Attributes:
+        scope: Tenant and project.
+        recipient: Canonical name: only signals with a delivery to it; entries carry that one only.
+        sender: Canonical name of the sender.
+        involving: Canonical name: sent by it or delivered to it.
+        unread_only: Only unread deliveries (needs `recipient`).
+        session_id: With `recipient`: leave system signals meant for other sessions.
+        settled_only: Leave what is under a running lease.
+        signal_id: This signal.
+        thread_id: This thread.
+        text: Contained in type, sender, or payload text; compared without case.
+        states: Only deliveries in one of these states.
+        before: Cursor from an earlier page: what comes next.
+        limit: Most entries in the answer.
+        newest_first: Order; otherwise oldest first.
+        archived: Look into the archive too.
+    """
+
+    scope: Scope
+    recipient: str | None = None
+    sender: str | None = None
+    involving: str | None = None
+    unread_only: bool = False
+    session_id: SessionId | None = None
+    settled_only: bool = False
+    signal_id: SignalId | None = None
+    thread_id: SignalId | None = None
+    text: str | None = None
+    states: Collection[DeliveryState] = ()
+    before: str | None = None
+    limit: int = 20
+    newest_first: bool = False
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of an answer.
+
+    Attributes:
+        entries: In the order asked for.
+        next: Cursor for the next page, or None where this is the last.
+        total: How many match in all, where that is cheap to know; else None.
+    """
+
+    entries: tuple[Entry, ...]
+    next: str | None = None
+    total: int | None = None
+
+
+class AckStatus(StrEnum):
+    """What became of one id in an ack."""
+
+    ACKED = "acked"
+    ALREADY_ACKED = "already_acked"
+    NOT_YOURS = "not_yours"
+    UNKNOWN = "unknown"
+    ENDED = "ended"
+    """Expired, recalled or dead before it was acked."""
+
+
+@dataclass(frozen=True, slots=True)
+class AckResult:
+    """One id's part of an ack."""
+
+    signal_id: str
+    status: AckStatus
+
+
+class RecallStatus(StrEnum):
+    """What became of a recall."""
+
+    RECALLED = "recalled"
+    PARTLY = "partly"
+    IN_FLIGHT = "in_flight"
+    TOO_LATE = "too_late"
+    NOT_YOURS = "not_yours"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The answer of `recall`, with the deliveries as they now stand."""
+
+    status: RecallStatus
+    deliveries: tuple[Delivery, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much there is for one identity."""
+
+    pending: int = 0
+    leased: int = 0
+    unread: int = 0
+    unconfirmed: int = 0
+    dead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one housekeeping run changed."""
+
+    expired: int = 0
+    dead: int = 0
+    archived: int = 0
+
+
+class Store(Protocol):
+    """Keeps signals and deliveries. Safe to use from many tasks at once.
+
+    Clauses:
+        S1: `put` returns only after the signal and its deliveries are committed; what it returned
+            is found by every later call, from every process, also after a crash.
+        S2: `put` changes everything or nothing: an error leaves no trace, in counters neither.
+        S3: a direct signal has one delivery, to the first of its name's candidates that was ever
+            seen in the project, else to the name itself.
+        S4: a broadcast has one delivery per identity that has a session in `sessions` or was seen
+            within `seen_within`, never one to its sender; they expire after `broadcast_ttl`.
+        S5: a system signal has one delivery per session in `to_sessions`, assigned to it for good;
+            coalescing and the cap expire older pending ones of that session.
+        S6: `put` says of each recipient whether it is live, away (with last_seen) or unknown (with
+            near names).
+        S7: an idempotency key used again in its window by the same sender with the same content
+            gives the earlier signal and stores nothing; with other content it raises
+            `IdempotencyConflict`.
+        S8: limits are checked and counted atomically in `put`; over one, `RateLimited` tells how
+            long to wait and nothing is counted. A repeat under S7 counts nothing.
+        S9: a recipient with `inbox_cap` pending signals gets no further one: `InboxFull`. A full
+            inbox of a broadcast's recipient leaves out that recipient alone.
+        S10: a reply acks the parent's delivery to the sender; a reply to the sender's own signal
+            acks what its recipient has delivered to the sender in that thread.
+        S11: a delivery is leased by one caller at a time, whatever the number of processes.
+        S12: `lease` gives the oldest first.
+        S13: a push claim gets only what `Claim` says: due, under the attempt limit, agent lane,
+            assigned to it or to no session that lives. A verb's claim gets anything unleased.
+        S14: a lease that ran out is leased again as if its end was unknown: `redelivered`, and one
+            attempt counted.
+        S15: what expects action and was handed over by a session that has ended without an act is
+            leased again to the identity's next session, marked `redelivered`, until it was offered
+            three times; then it is dead with reason `unacted`.
+        S16: with `reoffer_after`, an unconfirmed hand-over is leased once more, marked
+            `redelivered`; never a third time.
+        S17: `settle` applies a settlement only under the current token; late, doubled or forged
+            ones change nothing and answer False.
+        S18: `settle` with `PENDING` frees the lease; what was delivered before is delivered again.
+        S19: `delivered_at` is set by the first delivery and never moves.
+        S20: `confirm` sets `confirmed_at` of delivered signals of this identity, once.
+        S21: `hand_over` marks pending signals of this identity as delivered by a method.
+        S22: `ack` answers per id and is idempotent; it wins over a running lease; ids of others,
+            unknown or ended ones change nothing.
+        S23: `recall` ends pending deliveries of the sender's own signal; leased ones answer
+            `in_flight`, delivered ones `too_late`.
+        S24: `read`, `thread`, `history`, `find` and `counts` change nothing.
+        S25: no call sees or changes another tenant's or project's signals.
+        S26: `expire` ends deliveries past their time, and nothing else; a running lease first ends.
+        S27: `archive` moves signals whose deliveries all ended or were delivered before the given
+            moment; they stay readable by `find`, `thread` and `history(archived=True)`.
+        S28: the signal's `delivered_at` and `delivery_method` are set when none of its deliveries
+            is pending or leased any more and one was delivered; the method is `mixed` where they
+            differ.
+        S29: payloads come back equal to what was stored: any JSON, any Unicode.
+        S30: a cancelled call has either happened as a whole or not at all.
+        S31: `rearm` makes this session's postponed deliveries due at once.
+    """
+
+    async def put(self, posting: Posting) -> Posted:
+        """Commit a new signal.
+
+        Raises:
+            IdempotencyConflict: See S7.
+            RateLimited: See S8.
+            InboxFull: See S9.
+            StoreBusy: It stayed locked; nothing was stored.
+        """
+        ...
+
+    async def lease(self, claim: Claim) -> Sequence[Lease]:
+        """Lease what the claim describes, oldest first."""
+        ...
+
+    async def settle(self, lease: Lease, settlement: Settlement) -> bool:
+        """End a lease; False where it was not the current one any more."""
+        ...
+
+    async def extend(self, lease: Lease, lease_for: timedelta) -> bool:
+        """Make a lease last this long from now; False where it was not the current one any more."""
+        ...
+
+    async def rearm(self, scope: Scope, recipient: str, session_id: SessionId) -> int:
+        """Make postponed deliveries of this session due; gives their number."""
+        ...
+
+    async def pending(self, claim: Claim) -> bool:
+        """Whether `lease` would give something; changes nothing and is cheap."""
+        ...
+
+    async def confirm(self, scope: Scope, recipient: str, signal_ids: Collection[SignalId]) -> int:
+        """These are in the model's context; gives the number newly confirmed."""
+        ...
+
+    async def hand_over(
+        self, scope: Scope, recipient: str, session_id: SessionId, signal_ids: Collection[SignalId],
+        method: str,
+    ) -> int:
+        """These pending ones were put into an answer; gives the number newly delivered."""
+        ...
+
+    async def ack(
+        self, scope: Scope, recipient: str, signal_ids: Sequence[str]
+    ) -> Sequence[AckResult]:
+        """The agent acted on these; one result per id, in order."""
+        ...
+
+    async def recall(self, scope: Scope, sender: str, signal_id: str) -> Recall:
+        """Take back what was not shown yet."""
+        ...
+
+    async def find(self, scope: Scope, signal_id: str) -> Entry | None:
+        """One signal with all its deliveries, archived or not."""
+        ...
+
+    async def read(self, query: Query) -> Page:
+        """A page of signals. Oldest first unless the query says otherwise."""
+        ...
+
+    async def thread(self, scope: Scope, thread_id: SignalId, limit: int = 1000) -> Sequence[Entry]:
+        """A thread, oldest first, archived parts included."""
+        ...
+
+    async def history(self, query: Query) -> Page:
+        """Like `read`, by default newest first and over everyone's signals."""
+        ...
+
+    async def counts(self, scope: Scope, recipient: str) -> Counts:
+        """How much there is for one identity."""
+        ...
+
+    async def seen(self, scope: Scope, name: Name, *, human: bool = False) -> None:
+        """An identity is here now: broadcasts reach it, and it is not `unknown` any more."""
+        ...
+
+    async def identities(self, scope: Scope) -> Sequence[tuple[Name, datetime]]:
+        """Every identity ever seen in the project, with when it was seen last."""
+        ...
+
+    async def expire(self, limit: int = 1000) -> Swept:
+        """End what is past its time; bounded."""
+        ...
+
+    async def archive(self, older_than: timedelta, limit: int = 1000) -> Swept:
+        """Move old, finished signals to the archive; bounded."""
+        ...

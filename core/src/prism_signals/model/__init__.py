@@ -1,0 +1,1 @@
+"""Frozen values that every part shares: signals, names, sessions, deliveries, outcomes, types."""
