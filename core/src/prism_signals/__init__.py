@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import Any
 
 _HOME: dict[str, tuple[str, ...]] = {
-    "app": ("Agent", "Prism"),
+    "agent": ("Agent",),
+    "app": ("Prism",),
     "clock": ("Clock", "ManualClock", "SystemClock", "from_iso", "iso"),
     "contract.bus": ("Bell", "BellKind", "Bus"),
     "contract.capabilities": ("AnswerBuilder", "ClientNotifications", "HandshakeNeeds"),
@@ -27,7 +28,8 @@ _HOME: dict[str, tuple[str, ...]] = {
     "contract.strategy": (
         "API_VERSION", "SignalDeliveryStrategy", "StrategyContext", "StrategyPlugin",
     ),
-    "engine.rendering": ("preview", "render_text", "shown_signal"),
+    "engine.rendering": ("provenance", "quote", "render_text", "shown_signal"),
+    "engine.routing": ("Route",),
     "errors": (
         "ERROR_TABLE", "ConfigurationError", "ErrorMeaning", "ForeignProject",
         "IdempotencyConflict", "IdentityMismatch", "InboxFull", "InvalidArgument", "InvalidInput",
@@ -61,6 +63,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     ),
     "model.signal": ("Lane", "Priority", "PrismSignal", "Signal"),
     "model.types": ("Payload", "SignalType", "TypeRegistry", "check_payload", "headline"),
+    "outsider": ("Outsider",),
     "registry": ("Found", "Origin", "Problem", "Registry"),
     "settings": ("Settings", "load_plugin_settings", "unknown_variables"),
 }

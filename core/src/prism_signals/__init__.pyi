@@ -1,6 +1,6 @@
 """The public face, as type checkers see it; `__init__.py` loads the same names when first used."""
 
-from .app import Agent as Agent
+from .agent import Agent as Agent
 from .app import Prism as Prism
 from .clock import Clock as Clock
 from .clock import ManualClock as ManualClock
@@ -43,9 +43,11 @@ from .contract.strategy import API_VERSION as API_VERSION
 from .contract.strategy import SignalDeliveryStrategy as SignalDeliveryStrategy
 from .contract.strategy import StrategyContext as StrategyContext
 from .contract.strategy import StrategyPlugin as StrategyPlugin
-from .engine.rendering import preview as preview
+from .engine.rendering import provenance as provenance
+from .engine.rendering import quote as quote
 from .engine.rendering import render_text as render_text
 from .engine.rendering import shown_signal as shown_signal
+from .engine.routing import Route as Route
 from .errors import ERROR_TABLE as ERROR_TABLE
 from .errors import ConfigurationError as ConfigurationError
 from .errors import ErrorMeaning as ErrorMeaning
@@ -137,6 +139,7 @@ from .model.types import SignalType as SignalType
 from .model.types import TypeRegistry as TypeRegistry
 from .model.types import check_payload as check_payload
 from .model.types import headline as headline
+from .outsider import Outsider as Outsider
 from .registry import Found as Found
 from .registry import Origin as Origin
 from .registry import Problem as Problem

@@ -74,8 +74,9 @@ class Settings(BaseSettings):
         2.0, ge=0, le=60,
         description="A configured session registers by itself this long after the handshake.",
     )
-    session_ttl: float = Field(90.0, gt=0, description="A session without heartbeats ends then.")
-    heartbeat: float = Field(30.0, gt=0, description="Time between heartbeats.")
+    heartbeat: float = Field(
+        30.0, gt=0, description="Time between heartbeats; a session without ends after 90 s."
+    )
     engaged_window: float = Field(
         600.0, ge=0,
         description="After a verb, signals whose type does not wake are still pushed this long "

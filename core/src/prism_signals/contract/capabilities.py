@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from ..model.delivery import Lease
+from ..model.signal import Signal
 
 
 @runtime_checkable
@@ -31,7 +31,7 @@ class ClientNotifications(Protocol):
 class AnswerBuilder(Protocol):
     """The answer to a verb that is being built right now; offered only while that happens."""
 
-    def add(self, lease: Lease) -> bool:
+    def add(self, signal: Signal) -> bool:
         """Put the signal into the answer; False where there is no room for it in this one."""
         ...
 

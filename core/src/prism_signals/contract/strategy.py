@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from logging import Logger
 from typing import Any, Protocol, TypeVar
 
@@ -106,6 +107,7 @@ class StrategyPlugin:
             last whatever their rank.
         max_chars: The longest text it can show, or None.
         wakes: Delivering starts a turn in an idle session, and the strategy cannot avoid that.
+        retries: Least waits between attempts whose end is unknown; empty leaves it to the engine.
         settings: Model of its own settings, read from `PRISM_<NAME>_*`, or None.
         handshake: What it needs from the MCP handshake, or None.
         api_version: The contract it was written for.
@@ -118,6 +120,7 @@ class StrategyPlugin:
     rank: int = 500
     max_chars: int | None = None
     wakes: bool = False
+    retries: tuple[timedelta, ...] = ()
     settings: type[BaseModel] | None = None
     handshake: HandshakeNeeds | None = None
     api_version: int = API_VERSION

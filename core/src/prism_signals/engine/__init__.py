@@ -1,1 +1,1 @@
-
+"""How signals travel: routing, policies, the delivery machine, and what drives it."""

@@ -1,0 +1,170 @@
+"""The answers of the verbs, as JSON-ready dicts: the parts that agents and terminals share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..clock import iso
+from ..contract.directory import Directory
+from ..contract.store import Query, RecallStatus, Store
+from ..errors import InvalidArgument, Unavailable, UnknownSignal
+from ..model.delivery import Delivery, Entry
+from ..model.ids import SessionId, SignalId, canonical_uuid
+from ..model.names import Name, Scope
+from ..model.session import Session
+from .rendering import shown_signal
+
+MOST_READ = 100
+_RECALL_HINTS = {
+    RecallStatus.IN_FLIGHT: "It is being shown at this moment; ask again to learn the outcome.",
+    RecallStatus.TOO_LATE: "It was delivered before. Send a correction instead.",
+    RecallStatus.PARTLY: "Some recipients had it already.",
+    RecallStatus.NOT_YOURS: "Only its sender can recall a signal.",
+    RecallStatus.UNKNOWN: "No such signal in this project.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A page of one's own signals.
+
+    Attributes:
+        answer: What the verb answers.
+        shown: Ids that were read whole and are not yet delivered or confirmed.
+    """
+
+    answer: dict[str, Any]
+    shown: tuple[SignalId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verbs:
+    """Reads, acks and recalls for one identity."""
+
+    store: Store
+    directory: Directory
+
+    async def read(
+        self, scope: Scope, me: Name, session: SessionId | None, *, unread_only: bool,
+        thread_id: str | None, signal_id: str | None, query: str | None, limit: int,
+        cursor: str | None,
+    ) -> Reading:
+        """Signals for `me`, oldest first. The store is not changed."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_READ:
+            raise InvalidArgument(f"limit must be a whole number from 1 to {MOST_READ}.")
+        if signal_id is not None:
+            return await self._one(scope, me, signal_id)
+        page = await self.store.read(Query(
+            scope, recipient=me.canonical, unread_only=unread_only, session_id=session,
+            settled_only=unread_only and session is not None,
+            thread_id=SignalId(_id(thread_id, "thread_id")) if thread_id else None,
+            text=query or None, before=cursor, limit=limit,
+        ))
+        return Reading(
+            {"signals": [_entry(e) for e in page.entries], "next": page.next},
+            tuple(e.signal.signal_id for e in page.entries),
+        )
+
+    async def ack(
+        self, scope: Scope, me: Name, signal_ids: Sequence[str]
+    ) -> tuple[dict[str, Any], list[Entry]]:
+        """Ack by id; one result per id."""
+        if isinstance(signal_ids, str) or not all(isinstance(s, str) for s in signal_ids):
+            raise InvalidArgument("signal_ids must be a list of signal ids.")
+        if not signal_ids:
+            raise InvalidArgument("signal_ids is empty; name the signals you acted on.")
+        results = await self.store.ack(scope, me.canonical, signal_ids)
+        acked = [r.signal_id for r in results if r.status.value == "acked"]
+        entries = [e for s in acked if (e := await self.store.find(scope, s)) is not None]
+        return {
+            "results": [{"signal_id": r.signal_id, "status": r.status.value} for r in results],
+            "acked": len(acked),
+        }, entries
+
+    async def recall(self, scope: Scope, me: Name, signal_id: str) -> dict[str, Any]:
+        """Take back one's own signal where it was not shown yet."""
+        done = await self.store.recall(scope, me.canonical, _id(signal_id, "signal_id"))
+        answer: dict[str, Any] = {
+            "signal_id": signal_id, "status": done.status.value,
+            "deliveries": [ladder(d) for d in done.deliveries],
+        }
+        if done.status in _RECALL_HINTS:
+            answer["hint"] = _RECALL_HINTS[done.status]
+        return answer
+
+    async def track(self, scope: Scope, signal_id: str) -> dict[str, Any]:
+        """How far one signal got, rung by rung."""
+        entry = await self._find(scope, signal_id)
+        return {"signal": entry.signal.as_dict(),
+                "deliveries": [ladder(d) for d in entry.deliveries]}
+
+    async def project(self, scope: Scope, me: Name | None) -> dict[str, Any]:
+        """Who is here, who is master, how much waits."""
+        answer: dict[str, Any] = {"pid": scope.pid, "tenant": scope.tenant}
+        try:
+            election = await self.directory.elect(scope)
+            sessions = await self.directory.sessions(scope)
+            answer["master"] = _identity_of(sessions, election.master)
+            answer["peers"] = [s.as_dict() for s in sessions]
+        except Unavailable as e:
+            answer |= {"master": None, "peers": None, "directory": str(e)}
+        if me is not None:
+            c = await self.store.counts(scope, me.canonical)
+            answer["counts"] = {"pending": c.pending, "leased": c.leased, "unread": c.unread,
+                                "unconfirmed": c.unconfirmed, "dead": c.dead}
+        return answer
+
+    async def _one(self, scope: Scope, me: Name, signal_id: str) -> Reading:
+        entry = await self._find(scope, signal_id)
+        mine = tuple(d for d in entry.deliveries if d.recipient == me.canonical)
+        if not mine:
+            raise UnknownSignal(
+                f"The signal {signal_id} is not addressed to {me}; only its recipients read it. "
+                "To see how far your own signal got, use prism_status(signal_id=…)."
+            )
+        return Reading({"signals": [_entry(Entry(entry.signal, mine))], "next": None},
+                       (entry.signal.signal_id,))
+
+    async def _find(self, scope: Scope, signal_id: str) -> Entry:
+        wanted = _id(signal_id, "signal_id")
+        entry = await self.store.find(scope, wanted)
+        if entry is None:
+            raise UnknownSignal(f"No signal {wanted} in project {scope.pid}. Check the id.")
+        return entry
+
+
+def ladder(d: Delivery) -> dict[str, Any]:
+    """One delivery as status answers show it."""
+    return {
+        "recipient": d.recipient_display, "state": d.state.value, "session_id": d.session_id,
+        "attempts": d.attempts, "offers": d.offers,
+        "next_attempt_at": iso(d.next_attempt_at) if d.next_attempt_at else None,
+        "delivered_at": iso(d.delivered_at) if d.delivered_at else None,
+        "delivery_method": d.delivery_method,
+        "confirmed_at": iso(d.confirmed_at) if d.confirmed_at else None,
+        "acked_at": iso(d.acked_at) if d.acked_at else None,
+        "last_error": d.last_error,
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    d = entry.deliveries[0]
+    shown_before = d.offers > 0
+    return {
+        **shown_signal(entry.signal, redelivered=shown_before),
+        "to": entry.signal.to_identity, "thread_id": entry.signal.thread_id,
+        "priority": entry.signal.priority.value, "state": d.state.value,
+    }
+
+
+def _identity_of(sessions: Sequence[Session], wanted: SessionId | None) -> str | None:
+    return next((s.name.display for s in sessions if s.session_id == wanted), None)
+
+
+def _id(text: str, argument: str) -> str:
+    wanted = canonical_uuid(text)
+    if wanted is None:
+        raise InvalidArgument(f"{argument} is {ascii(text)[:60]}, which is not a signal id (UUID).")
+    return wanted
