@@ -11,8 +11,9 @@ from anyio.abc import TaskGroup
 from . import fingerprint
 from .engine.answers import Answer, Attacher
 from .engine.dispatcher import ring_settled
-from .engine.hosting import HostedSession, Surroundings, master_claim
+from .engine.hosting import HostedSession, Surroundings
 from .engine.office import Draft, Sender
+from .engine.presence import master_claim
 from .engine.routing import Route
 from .engine.verbs import Verbs
 from .errors import (

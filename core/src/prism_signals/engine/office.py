@@ -255,7 +255,8 @@ class PostOffice:
 
     async def _look_until_settled(self, signal: Signal) -> tuple[Delivery, ...]:
         """For senders without a bell of their own: a few looks, further and further apart."""
-        pause, deliveries = _FIRST_LOOK, ()
+        pause = _FIRST_LOOK
+        deliveries: tuple[Delivery, ...] = ()
         with anyio.move_on_after(self.settings.delivery_wait):
             while not deliveries or not deliveries[0].delivered_at:
                 await anyio.sleep(pause)

@@ -1,0 +1,196 @@
+"""A session's place in the directory: registered, kept alive, elected, and released."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from logging import Logger
+
+import anyio
+
+from ..clock import Clock
+from ..contract.directory import Directory
+from ..contract.store import Store
+from ..errors import PrismError, Unavailable
+from ..model.ids import SessionId
+from ..model.session import (
+    Departure,
+    Heartbeat,
+    MasterClaim,
+    Registration,
+    Session,
+    SessionToken,
+)
+from ..settings import Settings
+from .office import PostOffice
+
+_HOUSEKEEPING = timedelta(hours=1)
+_PAUSE = 1.0  # seconds, after trouble with a backend
+
+
+class Presence:
+    """Keeps one session known, and tells its peers when sessions come and go.
+
+    Args:
+        registration: What the session says of itself.
+        store: Told that the identity was seen.
+        directory: Where it registers.
+        office: Emits the system signals.
+        settings: Heartbeat and retention.
+        clock: The time.
+        log: Where trouble is told.
+        on_departure: Called when another session of the same identity has ended.
+    """
+
+    def __init__(
+        self, registration: Registration, *, store: Store, directory: Directory,
+        office: PostOffice, settings: Settings, clock: Clock, log: Logger,
+        on_departure: Callable[[], None],
+    ) -> None:
+        self.registration = registration
+        self.session: Session | None = None
+        self.others: tuple[SessionId, ...] = ()
+        self._token: SessionToken | None = None
+        self._store, self._directory, self._office = store, directory, office
+        self._settings, self._clock, self._log = settings, clock, log
+        self._on_departure = on_departure
+        self._housekeeping: datetime | None = None
+        self._hurry = anyio.Event()
+
+    async def register(self, route: tuple[str, ...], *, pushes: bool) -> None:
+        """Become known, settle who is master, and tell the others.
+
+        Raises:
+            Unavailable: The directory or the store is out of reach.
+        """
+        self.registration = replace(
+            self.registration, route=route, can_push=pushes, can_wake=pushes
+        )
+        r = self.registration
+        registered = await self._directory.register(r)
+        self.session, self._token = registered.session, registered.token
+        await self._store.seen(r.scope, r.name, human=r.human)
+        await self._tell_departures(registered.departed)
+        await self._elect()
+        await self.look_around()
+        await self._office.announce(
+            r.scope, "PeerJoined",
+            {"identity": r.name.display, "surface": r.surface, "session_id": r.session_id},
+            await self._everyone_but(r.session_id), coalesce=f"peer:{r.session_id}",
+        )
+
+    async def engage(self) -> None:
+        """The agent used a verb; a directory out of reach does not stop it."""
+        if self._token is None:
+            return
+        try:
+            live = await self._directory.engage(self.registration.session_id, self._token)
+        except Unavailable as e:
+            self._log.warning("peers do not see that this agent acted: %s", e)
+        else:
+            if not live:  # it expired, say while the machine slept: do not wait for the heartbeat
+                self._hurry.set()
+
+    async def look_around(self) -> None:
+        """Learn which other sessions of the same identity live now, where that can be told."""
+        r = self.registration
+        try:
+            found = await self._directory.sessions(r.scope, r.name.canonical)
+        except Unavailable as e:
+            self._log.warning("namesakes cannot be told just now: %s", e)
+        else:
+            self.others = tuple(s.session_id for s in found if s.session_id != r.session_id)
+
+    async def keep_alive(self) -> Heartbeat:
+        """Heartbeats, the sweep and hourly housekeeping, until the directory ended the session.
+
+        An expired session registers again, at most once until a heartbeat succeeded; a released or
+        replaced one never does (lesson F-03).
+        """
+        again = False
+        while True:
+            try:
+                await self._housekeep()
+                await self._tell_departures(await self._directory.sweep())
+                await self.look_around()
+                with anyio.move_on_after(self._settings.heartbeat):
+                    await self._hurry.wait()
+                self._hurry = anyio.Event()
+                verdict = await self._heartbeat()
+                if verdict is Heartbeat.OK:
+                    again = False
+                elif verdict is Heartbeat.EXPIRED and not again:
+                    again = True
+                    r = self.registration
+                    await self.register(r.route, pushes=r.can_push)
+                else:
+                    return verdict
+            except PrismError as e:
+                self._log.warning("the session could not be kept alive just now: %s", e)
+                await anyio.sleep(_PAUSE)
+
+    async def release(self) -> None:
+        """End the session in the directory and tell the others; trouble is only logged."""
+        if self._token is None:
+            return
+        try:
+            left = await self._directory.release(self.registration.session_id, self._token)
+            await self._tell_departures((left,) if left else ())
+        except PrismError as e:
+            self._log.warning("the session was not released, it will expire: %s", e)
+
+    async def _elect(self) -> None:
+        r = self.registration
+        election = await self._directory.elect(r.scope, r.session_id)
+        if election.preempted is None:
+            return
+        lost = [s for s in await self._directory.sessions(r.scope)
+                if s.session_id == election.preempted]
+        await self._office.announce(r.scope, "MasterPreempted", {
+            "preempted_by": r.name.display, "new_master_session": str(election.master),
+        }, lost, coalesce="master")
+
+    async def _heartbeat(self) -> Heartbeat:
+        if self._token is None:
+            return Heartbeat.EXPIRED
+        return await self._directory.heartbeat(self.registration.session_id, self._token)
+
+    async def _housekeep(self) -> None:
+        now = self._clock.now()
+        if self._housekeeping is not None and now < self._housekeeping:
+            return
+        # Some jitter, so that the participants of a project do not all do it at once.
+        self._housekeeping = now + _HOUSEKEEPING * random.uniform(1, 1.2)  # noqa: S311
+        await self._store.expire()
+        await self._store.archive(timedelta(days=self._settings.retention_days))
+
+    async def _everyone_but(self, *session_ids: SessionId) -> list[Session]:
+        found = await self._directory.sessions(self.registration.scope)
+        return [s for s in found if s.session_id not in session_ids]
+
+    async def _tell_departures(self, departures: Iterable[Departure]) -> None:
+        for d in departures:
+            left = await self._directory.sessions(d.session.scope)
+            await self._office.announce(
+                d.session.scope, "PeerLeft",
+                {"identity": d.session.name.display, "surface": d.session.surface,
+                 "reason": d.reason.value},
+                [s for s in left if s.session_id != d.session.session_id],
+                coalesce=f"peer:{d.session.session_id}",
+            )
+            if d.session.name.canonical == self.registration.name.canonical:
+                await self.look_around()
+                self._on_departure()
+
+
+def master_claim(settings: Settings, surface: str) -> MasterClaim:
+    """What a session brings to the election: declared, by its surface, or nothing.
+
+    A declared master, else `claude_desktop`, else first come (the controller SPEC-034 §10.1 builds
+    on).
+    """
+    if settings.master:
+        return MasterClaim.DECLARED
+    return MasterClaim.SURFACE if surface == "claude_desktop" else MasterClaim.NONE
