@@ -291,3 +291,10 @@ ERROR_TABLE: dict[str, ErrorMeaning] = {
     UnsupportedSQLite.code: ErrorMeaning(6, 500),
     SchemaTooNew.code: ErrorMeaning(6, 500),
 }
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """The first error inside an exception group, however deep; any other error is its own cause."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -14,7 +14,7 @@ from ..clock import Clock
 from ..contract.bus import Bell, BellKind, Bus
 from ..contract.directory import Directory
 from ..contract.store import Claim, Store
-from ..errors import PrismError
+from ..errors import PrismError, root_cause
 from ..model.delivery import Lease
 from ..model.outcome import DeliveryOutcome
 from ..model.session import Registration, Session
@@ -136,8 +136,8 @@ class HostedSession:
                         started = True
         except* PrismError as group:
             if not started:
-                raise _first(group) from None
-            self._around.log.error("the session ended: %s", _first(group))  # noqa: TRY400
+                raise root_cause(group) from None
+            self._around.log.error("the session ended: %s", root_cause(group))  # noqa: TRY400
         except* Exception:
             if not started:
                 raise
@@ -221,10 +221,3 @@ class HostedSession:
         if self._dispatcher is not None:
             self._dispatcher.machine.available(task.name, up=task.usable)
             self._dispatcher.nudge()
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    found: BaseException = group
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found

@@ -16,7 +16,7 @@ from anyio.abc import TaskStatus
 
 from ..clock import Clock
 from ..contract.strategy import SignalDeliveryStrategy, StrategyPlugin
-from ..errors import PrismError, StrategyUnavailable
+from ..errors import PrismError, StrategyUnavailable, root_cause
 from ..model.outcome import DeliveryOutcome, deferred, unknown
 from ..model.session import Registration
 from ..model.signal import Signal
@@ -118,6 +118,7 @@ class StrategyTask:
         self._retry = anyio.Event()
         self._send, self._receive = anyio.create_memory_object_stream[_Request](1)
         self._told: set[str] = set()
+        self._report: Callable[[], None] | None = None
 
     @property
     def name(self) -> str:
@@ -140,23 +141,14 @@ class StrategyTask:
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         """Keep it open until cancelled; a crash is logged and followed by a pause and a new try."""
         wait = _RESTART_FIRST
-        first = True
+        self._report = task_status.started
         while True:
             self._retry = anyio.Event()
             try:
-                await self._open_and_serve(task_status if first else None)
-            except StrategyUnavailable as e:
-                self._set(StrategyState.SKIPPED, str(e))
-                wait = _RESTART_LONGEST
-            except PrismError as e:
-                self._set(StrategyState.SKIPPED, str(e))
-                wait = math.inf
-            except Exception as e:
-                self._set(StrategyState.CRASHED, f"{type(e).__name__}: {e}")
-                self._tell(f"strategy {self.name} crashed: {type(e).__name__}", e)
-            if first:
-                first = False
-                task_status.started()
+                await self._open_and_serve()
+            except Exception as e:  # noqa: BLE001 - whatever a strategy raises
+                wait = self._closed(e, wait)
+            self._reported()
             with anyio.move_on_after(wait):
                 await self._retry.wait()
             wait = min(wait * 2, _RESTART_LONGEST)
@@ -184,17 +176,36 @@ class StrategyTask:
             return Answer(deferred(f"{self.name} did not begin within the deadline"))
         return Answer(unknown(f"{self.name} did not end after its deadline"), bug=True)
 
-    async def _open_and_serve(self, task_status: TaskStatus[None] | None) -> None:
+    async def _open_and_serve(self) -> None:
         settings: Any = None
         if self.plugin.settings is not None:
             settings = load_plugin_settings(self.name, self.plugin.settings)
         async with self.plugin.open(settings, self._context) as strategy:
             self.push = bool(strategy.supports_push())
             self._set(StrategyState.TAKEN if self.push else StrategyState.FLOOR, "")
-            if task_status is not None:
-                task_status.started()
+            self._reported()
             async for request in self._receive:
-                await self._serve(strategy, request)
+                if not request.scope.cancel_called:  # or its caller has given up meanwhile
+                    await self._serve(strategy, request)
+
+    def _closed(self, error: Exception, wait: float) -> float:
+        """It is not open any more: say why, and give the seconds until the next try."""
+        cause = root_cause(error)
+        if isinstance(cause, StrategyUnavailable):
+            self._set(StrategyState.SKIPPED, str(cause))
+            return _RESTART_LONGEST
+        if isinstance(cause, PrismError):  # its settings: they do not change by waiting
+            self._set(StrategyState.SKIPPED, str(cause))
+            return math.inf
+        self._set(StrategyState.CRASHED, f"{type(cause).__name__}: {cause}")
+        self._tell(f"strategy {self.name} crashed: {type(cause).__name__}", error)
+        return wait
+
+    def _reported(self) -> None:
+        """The first try to open it has ended, well or not: its starter may go on."""
+        report, self._report = self._report, None
+        if report is not None:
+            report()
 
     async def _serve(self, strategy: SignalDeliveryStrategy, request: _Request) -> None:
         try:
