@@ -263,7 +263,7 @@ class Store(Protocol):
             is found by every later call, from every process, also after a crash.
         S2: `put` changes everything or nothing: an error leaves no trace, in counters neither.
         S3: a direct signal has one delivery, to the first of its name's candidates that was ever
-            seen in the project, else to the name itself.
+            seen in the project or has a session in `sessions`, else to the name itself.
         S4: a broadcast has one delivery per identity that has a session in `sessions` or was seen
             within `seen_within`, never one to its sender; they expire after `broadcast_ttl`.
         S5: a system signal has one delivery per session in `to_sessions`, assigned to it for good;
@@ -272,45 +272,55 @@ class Store(Protocol):
             near names).
         S7: an idempotency key used again in its window by the same sender with the same content
             gives the earlier signal and stores nothing; with other content it raises
-            `IdempotencyConflict`.
+            `IdempotencyConflict`. Content: recipient, type, payload, `in_reply_to`, priority.
         S8: limits are checked and counted atomically in `put`; over one, `RateLimited` tells how
             long to wait and nothing is counted. A repeat under S7 counts nothing.
         S9: a recipient with `inbox_cap` pending signals gets no further one: `InboxFull`. A full
-            inbox of a broadcast's recipient leaves out that recipient alone.
+            inbox of a broadcast's recipient leaves out that recipient alone. System signals and
+            what was delivered once do not count.
         S10: a reply acks the parent's delivery to the sender; a reply to the sender's own signal
             acks what its recipient has delivered to the sender in that thread.
         S11: a delivery is leased by one caller at a time, whatever the number of processes.
-        S12: `lease` gives the oldest first.
+        S12: `lease` gives the oldest first: in the order of commits.
         S13: a push claim gets only what `Claim` says: due, under the attempt limit, agent lane,
             assigned to it or to no session that lives. A verb's claim gets anything unleased.
+            Leasing assigns what was never delivered to the claim's session.
         S14: a lease that ran out is leased again as if its end was unknown: `redelivered`, and one
             attempt counted.
         S15: what expects action and was handed over by a session that has ended without an act is
             leased again to the identity's next session, marked `redelivered`, until it was offered
-            three times; then it is dead with reason `unacted`.
+            three times; then the next claim of the identity finds it dead, with reason `unacted`.
+            Until another session has delivered it, it stays with the one that ended.
         S16: with `reoffer_after`, an unconfirmed hand-over is leased once more, marked
             `redelivered`; never a third time.
-        S17: `settle` applies a settlement only under the current token; late, doubled or forged
-            ones change nothing and answer False.
+        S17: `settle` applies a settlement only under the current token; late (its lease ran out,
+            leased again or not), doubled or forged ones change nothing and answer False.
         S18: `settle` with `PENDING` frees the lease; what was delivered before is delivered again.
-        S19: `delivered_at` is set by the first delivery and never moves.
+        S19: `delivered_at` is set by the first delivery and never moves; `delivery_method` and
+            `session_id` tell of the latest.
         S20: `confirm` sets `confirmed_at` of delivered signals of this identity, once.
-        S21: `hand_over` marks pending signals of this identity as delivered by a method.
+        S21: `hand_over` marks pending signals of this identity as delivered by a method; leased,
+            delivered and ended ones stay as they are.
         S22: `ack` answers per id and is idempotent; it wins over a running lease; ids of others,
             unknown or ended ones change nothing.
         S23: `recall` ends pending deliveries of the sender's own signal; leased ones answer
-            `in_flight`, delivered ones `too_late`.
+            `in_flight`, delivered ones `too_late`. It is `partly` where some of a broadcast's are
+            recalled, and `recalled` again for a repeat.
         S24: `read`, `thread`, `history`, `find` and `counts` change nothing.
         S25: no call sees or changes another tenant's or project's signals.
-        S26: `expire` ends deliveries past their time, and nothing else; a running lease first ends.
-        S27: `archive` moves signals whose deliveries all ended or were delivered before the given
-            moment; they stay readable by `find`, `thread` and `history(archived=True)`.
+        S26: `expire` ends deliveries past their time that were never delivered, and nothing else; a
+            running lease first ends. Even before it runs, what is past its time is not leased or
+            handed over, and what of that was never delivered is not unread and not counted.
+        S27: `archive` moves signals older than the given age whose deliveries all have ended or
+            were delivered that long ago; they stay readable by `find`, `thread` and
+            `history(archived=True)`, and can still be acked.
         S28: the signal's `delivered_at` and `delivery_method` are set when none of its deliveries
             is pending or leased any more and one was delivered; the method is `mixed` where they
             differ.
         S29: payloads come back equal to what was stored: any JSON, any Unicode.
         S30: a cancelled call has either happened as a whole or not at all.
-        S31: `rearm` makes this session's postponed deliveries due at once.
+        S31: `rearm` makes this session's postponed deliveries due at once: those assigned to it and
+            those it leased last.
     """
 
     async def put(self, posting: Posting) -> Posted:
@@ -378,7 +388,7 @@ class Store(Protocol):
         ...
 
     async def history(self, query: Query) -> Page:
-        """Like `read`, by default newest first and over everyone's signals."""
+        """Like `read`, always newest first; without `recipient`, over everyone's signals."""
         ...
 
     async def counts(self, scope: Scope, recipient: str) -> Counts:
