@@ -29,7 +29,8 @@ _HOME: dict[str, tuple[str, ...]] = {
         "API_VERSION", "SignalDeliveryStrategy", "StrategyContext", "StrategyPlugin",
     ),
     "engine.rendering": ("provenance", "quote", "render_text", "shown_signal"),
-    "engine.routing": ("Route",),
+    "engine.routing": ("Route", "plan"),
+    "engine.verbs": ("ladder",),
     "errors": (
         "ERROR_TABLE", "ConfigurationError", "ErrorMeaning", "ForeignProject",
         "IdempotencyConflict", "IdentityMismatch", "InboxFull", "InvalidArgument", "InvalidInput",

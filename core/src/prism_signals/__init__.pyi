@@ -48,6 +48,8 @@ from .engine.rendering import quote as quote
 from .engine.rendering import render_text as render_text
 from .engine.rendering import shown_signal as shown_signal
 from .engine.routing import Route as Route
+from .engine.routing import plan as plan
+from .engine.verbs import ladder as ladder
 from .errors import ERROR_TABLE as ERROR_TABLE
 from .errors import ConfigurationError as ConfigurationError
 from .errors import ErrorMeaning as ErrorMeaning
