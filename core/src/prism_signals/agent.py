@@ -118,6 +118,7 @@ class Agent:
         if attach:
             async with self._answering:
                 await self._attach(hosted, answer, method)
+        hosted.answered()
         return answer
 
     # -- verbs ------------------------------------------------------------------------------

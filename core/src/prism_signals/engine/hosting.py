@@ -95,9 +95,12 @@ class HostedSession:
         return [t.as_dict() for t in self._tasks.values()]
 
     async def engage(self) -> None:
-        """The agent used a verb: signals go to this session now, older ones too."""
-        self.acted = True
+        """The agent uses a verb: signals go to this session now."""
         await self._presence.engage()
+
+    def answered(self) -> None:
+        """The verb took what waited; from now on the push path has older signals too."""
+        self.acted = True
         if self._dispatcher is not None:
             self._dispatcher.machine.engaged(self._around.clock.now())
             self._dispatcher.nudge()

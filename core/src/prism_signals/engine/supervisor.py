@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import anyio
 from anyio.abc import TaskStatus
+from anyio.streams.memory import MemoryObjectSendStream
 
 from ..clock import Clock
 from ..contract.strategy import SignalDeliveryStrategy, StrategyPlugin
@@ -116,7 +117,7 @@ class StrategyTask:
         self._changed = changed
         self._log = context.logger
         self._retry = anyio.Event()
-        self._send, self._receive = anyio.create_memory_object_stream[_Request](1)
+        self._send: MemoryObjectSendStream[_Request] | None = None
         self._told: set[str] = set()
         self._report: Callable[[], None] | None = None
 
@@ -158,10 +159,12 @@ class StrategyTask:
     ) -> Answer:
         """Have it deliver, within the deadline; whatever it does, this answers."""
         request = _Request(signal, redelivered, deadline.total_seconds())
-        if not self.usable:
+        if self._send is None or not self.usable:
             return Answer(deferred(f"{self.name} is not open: {self.reason or self.state}"))
         try:
             self._send.send_nowait(request)
+        except anyio.BrokenResourceError:
+            return Answer(deferred(f"{self.name} has just closed"))
         except anyio.WouldBlock:
             return Answer(deferred(f"{self.name} is still busy with an earlier signal"))
         try:
@@ -182,11 +185,13 @@ class StrategyTask:
             settings = load_plugin_settings(self.name, self.plugin.settings)
         async with self.plugin.open(settings, self._context) as strategy:
             self.push = bool(strategy.supports_push())
-            self._set(StrategyState.TAKEN if self.push else StrategyState.FLOOR, "")
-            self._reported()
-            async for request in self._receive:
-                if not request.scope.cancel_called:  # or its caller has given up meanwhile
-                    await self._serve(strategy, request)
+            self._send, requests = anyio.create_memory_object_stream[_Request](1)
+            with self._send, requests:
+                self._set(StrategyState.TAKEN if self.push else StrategyState.FLOOR, "")
+                self._reported()
+                async for request in requests:
+                    if not request.scope.cancel_called:  # or its caller has given up meanwhile
+                        await self._serve(strategy, request)
 
     def _closed(self, error: Exception, wait: float) -> float:
         """It is not open any more: say why, and give the seconds until the next try."""
