@@ -1,0 +1,1 @@
+"""The machinery behind `dev.py`. Standard library only: it runs before anything is installed."""
