@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from ..contract.store import AckResult, AckStatus, Recall, RecallStatus, Swept
 from ..engine import lifecycle
-from ..model.delivery import ENDED_STATES, OPEN_STATES, DeliveryState
+from ..model.delivery import ENDED_STATES, OPEN_STATES, Delivery, DeliveryState
 from ..model.ids import SessionId, SignalId, canonical_uuid
 from .ledger import Project, Record, Row
 
@@ -113,15 +113,14 @@ def archive(
         if number >= limit:
             break
         if not record.archived and record.signal.created_at <= moment and all(
-            _finished(row, moment) for row in record.rows
+            _finished(lifecycle.lapsed(row.delivery, now), moment) for row in record.rows
         ):
             record.archived = True
             number += 1
     return Swept(archived=number)
 
 
-def _finished(row: Row, moment: datetime) -> bool:
-    d = row.delivery
+def _finished(d: Delivery, moment: datetime) -> bool:
     if d.state in ENDED_STATES:
         return True
     return (
