@@ -59,7 +59,10 @@ class Prism:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, settings: Settings | None = None, *, registry: Registry | None = None,
+        cls,
+        settings: Settings | None = None,
+        *,
+        registry: Registry | None = None,
         clock: Clock | None = None,
     ) -> AsyncIterator[Prism]:
         """Read the settings, find the plugins, and open store, directory and bus.
@@ -87,11 +90,19 @@ class Prism:
             bus = await stack.enter_async_context(open_bus(bus_url, clock))
             watchers = _Watchers(observers, log)
             office = PostOffice(
-                settings, types, store, directory, bus, clock, log, _policies(settings, registry),
+                settings,
+                types,
+                store,
+                directory,
+                bus,
+                clock,
+                log,
+                _policies(settings, registry),
                 watchers.accepted,
             )
-            yield cls(settings, registry, types, clock, store, directory, bus, log, office,
-                      observers)
+            yield cls(
+                settings, registry, types, clock, store, directory, bus, log, office, observers
+            )
 
     def scope(self, pid: str | None = None) -> Scope:
         """The tenant and project to act in: the given pid, else the configured one.
@@ -131,8 +142,16 @@ class Prism:
             capabilities.add(offer)
         watchers = _Watchers(self._observers, self.log)
         around = Surroundings(
-            self.settings, self.store, self.directory, self.bus, self.clock, self.log,
-            self._office, capabilities, Settlements(), watchers.attempted,
+            self.settings,
+            self.store,
+            self.directory,
+            self.bus,
+            self.clock,
+            self.log,
+            self._office,
+            capabilities,
+            Settlements(),
+            watchers.attempted,
         )
         async with anyio.create_task_group() as tasks:
             agent = Agent(around, self.route(), tasks)
@@ -144,7 +163,9 @@ class Prism:
                 tasks.cancel_scope.cancel()
 
     def outside(
-        self, name: str | None = None, pid: str | None = None,
+        self,
+        name: str | None = None,
+        pid: str | None = None,
         session_id: SessionId = OUTSIDE_SESSION,
     ) -> Outsider:
         """Speak under a name without a session of one's own.
@@ -163,7 +184,10 @@ class Prism:
         if wanted is None:
             raise NoIdentity("No identity is known. Name one, or set PRISM_AGENT_IDENTITY.")
         return Outsider(
-            self.scope(pid), parse_name(wanted), session_id, self._office,
+            self.scope(pid),
+            parse_name(wanted),
+            session_id,
+            self._office,
             Verbs(self.store, self.directory),
         )
 
@@ -238,8 +262,11 @@ def _serving(found: Sequence[Found[Any]], url: BackendURL, what: str) -> Any:
 
 def _policies(settings: Settings, registry: Registry) -> list[Policy]:
     guard = LoopGuard(
-        settings.max_hops, settings.sender_per_minute, settings.pair_per_minute,
-        settings.pair_per_hour, settings.thread_per_minute,
+        settings.max_hops,
+        settings.sender_per_minute,
+        settings.pair_per_minute,
+        settings.pair_per_hour,
+        settings.thread_per_minute,
     )
     values = settings.model_dump()
     return [guard, *(f.plugin.make(values) for f in registry.policies)]

@@ -39,7 +39,7 @@ class ManualClock:
 
 
 def iso(moment: datetime) -> str:
-    """A moment as fixed-width ISO 8601 in UTC, to the microsecond, so that text order is time order."""
+    """A moment as ISO 8601 in UTC, in fixed width: the order of the texts is the order in time."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -33,9 +33,10 @@ PrismError
     └── SchemaTooNew
 ```
 
-Each error has a `code` (stable, for programs) and a message that says what is wrong and what to do.
+Each error has a `code` (stable, for programs) and a message: what is wrong and what to do.
 `ERROR_TABLE` maps a code to the exit code of the command line, an HTTP status and whether the same
-call may succeed later. A driver's exception never leaves a plugin as it is: it becomes one of these.
+call may succeed later. A driver's exception never leaves a plugin as it is; it becomes one of
+these.
 """
 
 from __future__ import annotations

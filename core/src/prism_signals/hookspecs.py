@@ -1,4 +1,4 @@
-"""The hooks a plugin may implement: synchronous, without arguments or I/O, returning descriptors."""
+"""The hooks a plugin may implement. They take no arguments, do no I/O and return descriptors."""
 
 from __future__ import annotations
 

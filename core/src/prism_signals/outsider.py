@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .contract.store import Page, Query
+from .contract.reading import Page, Query
 from .engine.office import Draft, PostOffice, Sender
 from .engine.verbs import Verbs
 from .errors import InvalidArgument, UnknownSignal
@@ -32,8 +32,14 @@ class Outsider:
     verbs: Verbs
 
     async def signal(
-        self, to: str, signal_type: str, payload: Any, in_reply_to: str | None = None, *,
-        priority: str | None = None, expires_in: float | None = None,
+        self,
+        to: str,
+        signal_type: str,
+        payload: Any,
+        in_reply_to: str | None = None,
+        *,
+        priority: str | None = None,
+        expires_in: float | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Send a signal; the answer is that of `prism_signal`."""
@@ -42,14 +48,26 @@ class Outsider:
         return sent.as_dict()
 
     async def read_signals(
-        self, *, unread_only: bool = True, thread_id: str | None = None,
-        signal_id: str | None = None, query: str | None = None, limit: int = 20,
+        self,
+        *,
+        unread_only: bool = True,
+        thread_id: str | None = None,
+        signal_id: str | None = None,
+        query: str | None = None,
+        limit: int = 20,
         cursor: str | None = None,
     ) -> dict[str, Any]:
         """What there is for this name; changes nothing."""
         reading = await self.verbs.read(
-            self.scope, self.name, None, unread_only=unread_only, thread_id=thread_id,
-            signal_id=signal_id, query=query, limit=limit, cursor=cursor,
+            self.scope,
+            self.name,
+            None,
+            unread_only=unread_only,
+            thread_id=thread_id,
+            signal_id=signal_id,
+            query=query,
+            limit=limit,
+            cursor=cursor,
         )
         return reading.answer
 
@@ -83,16 +101,32 @@ class Outsider:
         return await self.office.store.thread(self.scope, entry.signal.thread_id)
 
     async def history(
-        self, *, involving: str | None = None, sender: str | None = None,
-        recipient: str | None = None, text: str | None = None, thread_id: SignalId | None = None,
-        states: Collection[DeliveryState] = (), cursor: str | None = None, limit: int = 20,
-        archived: bool = False, newest_first: bool = True,
+        self,
+        *,
+        involving: str | None = None,
+        sender: str | None = None,
+        recipient: str | None = None,
+        text: str | None = None,
+        thread_id: SignalId | None = None,
+        states: Collection[DeliveryState] = (),
+        cursor: str | None = None,
+        limit: int = 20,
+        archived: bool = False,
+        newest_first: bool = True,
     ) -> Page:
         """Everyone's signals of this project, newest first unless asked otherwise."""
-        return await self.office.store.history(Query(
-            self.scope, recipient=canonical(recipient) if recipient else None,
-            sender=canonical(sender) if sender else None,
-            involving=canonical(involving) if involving else None, text=text,
-            thread_id=thread_id, states=states, before=cursor, limit=limit, archived=archived,
-            newest_first=newest_first,
-        ))
+        return await self.office.store.history(
+            Query(
+                self.scope,
+                recipient=canonical(recipient) if recipient else None,
+                sender=canonical(sender) if sender else None,
+                involving=canonical(involving) if involving else None,
+                text=text,
+                thread_id=thread_id,
+                states=states,
+                before=cursor,
+                limit=limit,
+                archived=archived,
+                newest_first=newest_first,
+            )
+        )

@@ -106,12 +106,14 @@ class Registry:
             try:
                 loaded.append((origin, ep.load()))
             except Exception as e:  # noqa: BLE001 - whatever a plugin's import raises
-                registry.problems.append(Problem(
-                    origin,
-                    f"{origin} cannot be imported: {type(e).__name__}: {e}. Reinstall or "
-                    f"upgrade {origin.distribution}, or uninstall it.",
-                    traceback.format_exc(),
-                ))
+                registry.problems.append(
+                    Problem(
+                        origin,
+                        f"{origin} cannot be imported: {type(e).__name__}: {e}. Reinstall or "
+                        f"upgrade {origin.distribution}, or uninstall it.",
+                        traceback.format_exc(),
+                    )
+                )
         registry._collect(loaded)
         return registry
 
@@ -211,11 +213,13 @@ class Registry:
             manager.check_pending()
         except (pluggy.PluginValidationError, ValueError) as e:
             manager.unregister(plugin) if manager.is_registered(plugin) else None
-            self.problems.append(Problem(
-                origin,
-                f"{origin} does not fit the hooks: {e}. The hooks are: {', '.join(_KINDS)}; they "
-                "take no arguments.",
-            ))
+            self.problems.append(
+                Problem(
+                    origin,
+                    f"{origin} does not fit the hooks: {e}. The hooks are: "
+                    f"{', '.join(_KINDS)}; they take no arguments.",
+                )
+            )
             return False
         return True
 
@@ -225,27 +229,39 @@ class Registry:
         try:
             answer = list(function())
         except Exception as e:  # noqa: BLE001 - whatever a plugin raises
-            self.problems.append(Problem(
-                origin, f"{origin}: {hook} raised {type(e).__name__}: {e}. Report it to "
-                f"{origin.distribution}.", traceback.format_exc(),
-            ))
+            self.problems.append(
+                Problem(
+                    origin,
+                    f"{origin}: {hook} raised {type(e).__name__}: {e}. Report it to "
+                    f"{origin.distribution}.",
+                    traceback.format_exc(),
+                )
+            )
             return []
         good = []
         for d in answer:
             version = getattr(d, "api_version", API_VERSION)
             if not isinstance(d, kind):
-                self.problems.append(Problem(
-                    origin, f"{origin}: {hook} gave {type(d).__name__}, it must give "
-                    f"{kind.__name__}. Report it to {origin.distribution}.",
-                ))
-            elif version != API_VERSION:
-                newer = "Upgrade prism-signals-core" if version > API_VERSION else (
-                    f"Upgrade {origin.distribution}"
+                self.problems.append(
+                    Problem(
+                        origin,
+                        f"{origin}: {hook} gave {type(d).__name__}, it must give "
+                        f"{kind.__name__}. Report it to {origin.distribution}.",
+                    )
                 )
-                self.problems.append(Problem(
-                    origin, f"{origin}: {d.name} is written for plugin contract {version}, this "
-                    f"core speaks {API_VERSION}. {newer}.",
-                ))
+            elif version != API_VERSION:
+                newer = (
+                    "Upgrade prism-signals-core"
+                    if version > API_VERSION
+                    else (f"Upgrade {origin.distribution}")
+                )
+                self.problems.append(
+                    Problem(
+                        origin,
+                        f"{origin}: {d.name} is written for plugin contract {version}, this "
+                        f"core speaks {API_VERSION}. {newer}.",
+                    )
+                )
             else:
                 good.append(d)
         return good
@@ -256,18 +272,18 @@ class Registry:
             by_name.setdefault(f.plugin.name, []).append(f)
         for name, same in by_name.items():
             for other in same[1:]:
-                self.problems.append(Problem(
-                    other.origin,
-                    f"{other.origin} declares {name!r}, which {same[0].origin} declares too; the "
-                    f"first is used. Uninstall one of {same[0].origin.distribution} and "
-                    f"{other.origin.distribution}.",
-                ))
+                self.problems.append(
+                    Problem(
+                        other.origin,
+                        f"{other.origin} declares {name!r}, which {same[0].origin} declares too; "
+                        f"the first is used. Uninstall one of {same[0].origin.distribution} and "
+                        f"{other.origin.distribution}.",
+                    )
+                )
         return [same[0] for same in by_name.values()]
 
 
-def _named(
-    found: Sequence[Found[T]], name: str, what: str, problems: Sequence[Problem]
-) -> T:
+def _named(found: Sequence[Found[T]], name: str, what: str, problems: Sequence[Problem]) -> T:
     for f in found:
         if getattr(f.plugin, "name", None) == name:
             return f.plugin
@@ -279,7 +295,7 @@ def _named(
 
 def _bad_hooks(plugin: object) -> list[str]:
     wrong = []
-    names = vars(plugin) if isinstance(plugin, ModuleType) else {n: 0 for n in dir(plugin)}
+    names = vars(plugin) if isinstance(plugin, ModuleType) else dict.fromkeys(dir(plugin), 0)
     for name in names:
         function = getattr(plugin, name, None)
         marked: Mapping[str, Any] | None = getattr(function, f"{GROUP}_impl", None)
@@ -287,7 +303,7 @@ def _bad_hooks(plugin: object) -> list[str]:
             if name in _KINDS and callable(function):
                 wrong.append(f"{name} lacks the decorator @prism_signals.hookimpl. Add it.")
         elif inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            wrong.append(f"the hook {name} is async. Hooks return descriptors: make it a plain def.")
+            wrong.append(f"the hook {name} is async. It returns descriptors: make it a plain def.")
         elif marked.get("hookwrapper") or marked.get("wrapper"):
             wrong.append(f"the hook {name} is a wrapper. Wrappers are not supported.")
     return wrong

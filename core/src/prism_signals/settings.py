@@ -1,4 +1,4 @@
-"""Settings: `PRISM_*` environment variables, then `prism.toml`, then defaults. Nothing is read at import."""
+"""Settings: `PRISM_*` variables, then `prism.toml`, then defaults. Nothing is read at import."""
 
 from __future__ import annotations
 
@@ -33,8 +33,12 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="ignore", frozen=True, hide_input_in_errors=True,
-        validate_default=False, env_ignore_empty=True,
+        env_prefix=PREFIX,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        validate_default=False,
+        env_ignore_empty=True,
     )
 
     agent_identity: str | None = Field(None, description="The identity this agent speaks for.")
@@ -64,21 +68,26 @@ class Settings(BaseSettings):
         default_factory=list, description="Usage rules that prism_start repeats to the agent."
     )
     delivery_wait: float = Field(
-        0.5, ge=0, le=30,
+        0.5,
+        ge=0,
+        le=30,
         description="How long prism_signal waits for a live recipient's delivery to settle.",
     )
     delivery_deadline: float = Field(
         10.0, gt=0, le=300, description="How long a strategy may take for one signal."
     )
     register_after: float = Field(
-        2.0, ge=0, le=60,
+        2.0,
+        ge=0,
+        le=60,
         description="A configured session registers by itself this long after the handshake.",
     )
     heartbeat: float = Field(
         30.0, gt=0, description="Time between heartbeats; a session without ends after 90 s."
     )
     engaged_window: float = Field(
-        600.0, ge=0,
+        600.0,
+        ge=0,
         description="After a verb, signals whose type does not wake are still pushed this long "
         "through a strategy that cannot show them without starting a turn.",
     )
@@ -161,10 +170,16 @@ def load_plugin_settings(plugin: str, model: type[M]) -> M:
         if file is not None:
             table = tomllib.loads(file.read_text("utf-8")).get(plugin, {})
         reader: type[BaseSettings] = type(
-            f"{model.__name__}Reader", (model, BaseSettings),
-            {"model_config": SettingsConfigDict(
-                env_prefix=prefix, extra="ignore", hide_input_in_errors=True,
-                env_ignore_empty=True)},
+            f"{model.__name__}Reader",
+            (model, BaseSettings),
+            {
+                "model_config": SettingsConfigDict(
+                    env_prefix=prefix,
+                    extra="ignore",
+                    hide_input_in_errors=True,
+                    env_ignore_empty=True,
+                )
+            },
         )
         known = reader.model_fields
         from_env = {f for f in known if os.environ.get(f"{prefix}{f.upper()}")}

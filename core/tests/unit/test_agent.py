@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
+
 from prism_signals import (
     CONFIRMED,
     HANDED_OVER,
@@ -109,8 +111,10 @@ class World:
         async def push(settings: Any, context: StrategyContext) -> AsyncIterator[Pusher]:
             yield Pusher(self)
 
-        return [StrategyPlugin("piggyback", ("*",), floor, rank=1000),
-                StrategyPlugin("push", ("pushy",), push, wakes=True)]
+        return [
+            StrategyPlugin("piggyback", ("*",), floor, rank=1000),
+            StrategyPlugin("push", ("pushy",), push, wakes=True),
+        ]
 
     @hookimpl
     def prism_stores(self) -> list[StorePlugin]:
@@ -133,23 +137,32 @@ class World:
 
     @asynccontextmanager
     async def prism(self, **settings: Any) -> AsyncIterator[Prism]:
-        chosen = {"store_url": "memory:", "project": PID, "register_after": 0.0,
-                  "delivery_wait": 2.0, **settings}
+        chosen = {
+            "store_url": "memory:",
+            "project": PID,
+            "register_after": 0.0,
+            "delivery_wait": 2.0,
+            **settings,
+        }
         async with Prism.open(
             Settings.load(**chosen), registry=Registry.of(self), clock=self.clock
         ) as prism:
             yield prism
 
     @asynccontextmanager
-    async def agent(self, name: str | None, surface: str = "desktop", **s: Any) -> AsyncIterator[Agent]:
-        async with self.prism(agent_identity=name, agent_surface=surface, **s) as prism:
-            async with prism.host() as agent:
-                yield agent
+    async def agent(
+        self, name: str | None, surface: str = "desktop", **s: Any
+    ) -> AsyncIterator[Agent]:
+        async with (
+            self.prism(agent_identity=name, agent_surface=surface, **s) as prism,
+            prism.host() as agent,
+        ):
+            yield agent
 
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    import os  # noqa: PLC0415
+    import os
 
     for n in [n for n in os.environ if n.startswith("PRISM_")]:
         monkeypatch.delenv(n)
@@ -168,7 +181,9 @@ async def test_the_loop_of_the_specification_closes(world: World) -> None:
         assert asked["resolved_to_session"] == donna.session.session_id
         assert asked["recipient_state"] == {"state": "live", "can_wake": True}
         done = await donna.signal(
-            PID, "lola", "ReviewCompleted",
+            PID,
+            "lola",
+            "ReviewCompleted",
             {"spec_id": "S", "summary": "x", "gaps": ["a"], "recommendation": "y"},
             asked["signal_id"],
         )
@@ -184,8 +199,10 @@ async def test_the_loop_of_the_specification_closes(world: World) -> None:
         )
         assert closed["delivered"]  # Donna is engaged: she used a verb just now
         assert [s.signal_type for s in world.shown] == ["ReviewRequested", "Acknowledgment"]
-        ends = [(await lola.status(signal_id=i))["deliveries"][0] for i in
-                (asked["signal_id"], done["signal_id"])]
+        ends = [
+            (await lola.status(signal_id=i))["deliveries"][0]
+            for i in (asked["signal_id"], done["signal_id"])
+        ]
         assert [d["state"] for d in ends] == ["acked", "acked"]
 
 
@@ -194,7 +211,7 @@ async def test_a_configured_agent_is_reached_before_it_calls_anything(world: Wor
         donna.connected()
         with anyio.fail_after(5):
             while donna.session is None:
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
         await lola.start()
         sent = await lola.signal(PID, "Donna", "query", {"content": "?"})
         assert sent["delivered"]
@@ -210,7 +227,7 @@ async def test_older_signals_wait_for_the_first_verb_newer_ones_do_not(world: Wo
             donna.connected()
             with anyio.fail_after(5):
                 while donna.session is None:
-                    await anyio.sleep(0)
+                    await anyio.lowlevel.checkpoint()
             new = await lola.signal(PID, "Donna", "query", {"content": "new"})
             assert new["delivered"]
             assert [s.payload["content"] for s in world.shown] == ["new"]
@@ -273,8 +290,11 @@ async def test_unfinished_work_goes_to_the_next_session_and_ends_as_unacted(worl
         for _ in range(4):
             async with world.agent("Donna") as donna:
                 drained = await donna.start()
-                seen += [p["redelivered"] for p in drained["pending_signals"]
-                         if p["signal_id"] == sent["signal_id"]]
+                seen += [
+                    p["redelivered"]
+                    for p in drained["pending_signals"]
+                    if p["signal_id"] == sent["signal_id"]
+                ]
                 await donna.status()
             world.clock.advance(1)
         assert seen == [False, True, True]
@@ -295,8 +315,12 @@ async def test_what_does_not_wake_waits_for_an_idle_agent(world: World) -> None:
 
 
 async def test_a_broadcast_reaches_everyone_but_its_sender(world: World) -> None:
-    async with world.agent("Lola") as lola, world.agent("Donna") as donna, \
-            world.agent("Texi") as texi, world.agent("Kai") as kai:
+    async with (
+        world.agent("Lola") as lola,
+        world.agent("Donna") as donna,
+        world.agent("Texi") as texi,
+        world.agent("Kai") as kai,
+    ):
         for a in (lola, donna, texi, kai):
             await a.start()
         sent = await lola.signal(PID, "*", "SpecStatusChanged", {"spec_id": "S", "status": "x"})
@@ -320,13 +344,17 @@ async def test_system_signals_tell_of_peers_and_of_the_master(world: World) -> N
             assert got["PeerJoined"]["from"] == "system"
         got = {p["signal_type"]: p for p in (await lola.status())["pending_signals"]}
         assert got["PeerLeft"]["payload"] == {
-            "identity": "Donna", "surface": "claude_desktop", "reason": "released",
+            "identity": "Donna",
+            "surface": "claude_desktop",
+            "reason": "released",
         }
 
 
 async def test_an_answer_is_bounded_and_says_how_many_more(world: World) -> None:
-    async with world.agent("Lola", sender_per_minute=999, pair_per_minute=999,
-                           pair_per_hour=999) as lola, world.agent("Donna") as donna:
+    async with (
+        world.agent("Lola", sender_per_minute=999, pair_per_minute=999, pair_per_hour=999) as lola,
+        world.agent("Donna") as donna,
+    ):
         await lola.start()
         await donna.start()
         for n in range(25):
@@ -403,19 +431,30 @@ async def test_wrap_ends_the_session_and_only_start_revives(world: World) -> Non
         assert got == ["x", "y"]
 
 
-@pytest.mark.parametrize(("call", "error"), [
-    (lambda a: a.signal("OTHER", "Donna", "inform", {"content": "x"}), ForeignProject),
-    (lambda a: a.start(agent_identity="Frank"), IdentityMismatch),
-    (lambda a: a.signal(PID, "Donna", "inform", {"content": "x"}, "nonsense"), UnknownSignal),
-    (lambda a: a.signal(PID, "Donna", "inform", {"content": "x"}, priority="loud"), InvalidArgument),
-    (lambda a: a.signal(PID, "Donna", "inform", {"content": "x"}, expires_in=-1), InvalidArgument),
-    (lambda a: a.signal(PID, "Donna", "inform", {"content": "x"}, idempotency_key=""),
-     InvalidArgument),
-    (lambda a: a.read_signals(limit=0), InvalidArgument),
-    (lambda a: a.read_signals(signal_id="x"), InvalidArgument),
-    (lambda a: a.ack_signals([]), InvalidArgument),
-    (lambda a: a.status(signal_id="11111111-2222-4333-8444-555555555555"), UnknownSignal),
-])
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda a: a.signal("OTHER", "Donna", "inform", {"content": "x"}), ForeignProject),
+        (lambda a: a.start(agent_identity="Frank"), IdentityMismatch),
+        (lambda a: a.signal(PID, "Donna", "inform", {"content": "x"}, "nonsense"), UnknownSignal),
+        (
+            lambda a: a.signal(PID, "Donna", "inform", {"content": "x"}, priority="loud"),
+            InvalidArgument,
+        ),
+        (
+            lambda a: a.signal(PID, "Donna", "inform", {"content": "x"}, expires_in=-1),
+            InvalidArgument,
+        ),
+        (
+            lambda a: a.signal(PID, "Donna", "inform", {"content": "x"}, idempotency_key=""),
+            InvalidArgument,
+        ),
+        (lambda a: a.read_signals(limit=0), InvalidArgument),
+        (lambda a: a.read_signals(signal_id="x"), InvalidArgument),
+        (lambda a: a.ack_signals([]), InvalidArgument),
+        (lambda a: a.status(signal_id="11111111-2222-4333-8444-555555555555"), UnknownSignal),
+    ],
+)
 async def test_bad_input_is_refused_and_changes_nothing(
     world: World, call: Callable[[Agent], Awaitable[Any]], error: type[PrismError]
 ) -> None:
@@ -423,8 +462,9 @@ async def test_bad_input_is_refused_and_changes_nothing(
         await lola.start()
         with pytest.raises(error):
             await call(lola)
-        page = await lola._around.store.history(  # noqa: SLF001 - looks past the verbs
-            __import__("prism_signals").Query(lola.session.scope))  # type: ignore[union-attr]
+        page = await lola._around.store.history(
+            __import__("prism_signals").Query(lola.session.scope)
+        )  # type: ignore[union-attr]
         assert page.entries == ()
 
 

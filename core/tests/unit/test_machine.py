@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
 from prism_signals import (
     CONFIRMED,
     HANDED_OVER,
@@ -35,9 +36,7 @@ def a_lease(*, attempts: int = 0, wakes: bool = True) -> Lease:
     sid = new_signal_id()
     session = SessionId("00000000-0000-0000-0000-0000000000aa")
     signal = Signal(sid, "default", "P", "Lola", session, "Donna", "inform", {}, NOW, sid)
-    delivery = Delivery(
-        sid, "donna", "Donna", DeliveryState.LEASED, attempts=attempts, wakes=wakes
-    )
+    delivery = Delivery(sid, "donna", "Donna", DeliveryState.LEASED, attempts=attempts, wakes=wakes)
     return Lease(signal, delivery, LeaseToken(f"t-{sid}"), redelivered=False)
 
 
@@ -103,8 +102,9 @@ def test_the_last_attempt_without_a_floor_is_the_end() -> None:
 
 
 def test_waits_between_unknown_ends_grow() -> None:
-    waits = [settlement([PUSH, FLOOR], unknown(), a_lease(attempts=n)).retry_after
-             for n in range(5)]
+    waits = [
+        settlement([PUSH, FLOOR], unknown(), a_lease(attempts=n)).retry_after for n in range(5)
+    ]
     assert all(w is not None for w in waits)
     assert waits == sorted(set(waits), key=lambda w: w or timedelta())
 
@@ -198,11 +198,13 @@ def test_a_store_failure_pauses_and_forgets_the_lease() -> None:
 
 
 class Histories(RuleBasedStateMachine):
-    """Any order of events: at most one lease, each lease settled once, no rest while there is work."""
+    """Any order of events: one lease at most, settled once, and no rest while one is held."""
 
-    @initialize(route=st.lists(
-        st.sampled_from([PUSH, OTHER, WAKER, FLOOR]), min_size=1, max_size=4, unique=True
-    ))
+    @initialize(
+        route=st.lists(
+            st.sampled_from([PUSH, OTHER, WAKER, FLOOR]), min_size=1, max_size=4, unique=True
+        )
+    )
     def begin(self, route: list[Step]) -> None:
         self.machine = DeliveryMachine(route)
         self.route = route
@@ -227,10 +229,11 @@ class Histories(RuleBasedStateMachine):
         self.machine.available(name, up=up)
 
     @rule(
-        outcome=st.sampled_from(
-            [CONFIRMED, HANDED_OVER, deferred(), unknown(), refused("r")]
-        ),
-        bug=st.booleans(), found=st.booleans(), wakes=st.booleans(), attempts=st.integers(0, 9),
+        outcome=st.sampled_from([CONFIRMED, HANDED_OVER, deferred(), unknown(), refused("r")]),
+        bug=st.booleans(),
+        found=st.booleans(),
+        wakes=st.booleans(),
+        attempts=st.integers(0, 9),
     )
     def drive(
         self, outcome: DeliveryOutcome, bug: bool, found: bool, wakes: bool, attempts: int
@@ -247,13 +250,13 @@ class Histories(RuleBasedStateMachine):
             assert command.lease is self.held
             step = next(s for s in self.route if s.name == command.strategy)
             assert step.push
-            self.machine.answered(
-                unknown("bug") if bug else outcome, self.now, bug=bug
-            )
+            self.machine.answered(unknown("bug") if bug else outcome, self.now, bug=bug)
         elif isinstance(command, Settle):
             assert command.lease is self.held
             assert command.settlement.state in (
-                DeliveryState.DELIVERED, DeliveryState.PENDING, DeliveryState.DEAD
+                DeliveryState.DELIVERED,
+                DeliveryState.PENDING,
+                DeliveryState.DEAD,
             )
             if command.settlement.state is DeliveryState.DEAD:
                 assert all(s.push for s in self.route)
@@ -276,4 +279,6 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = hypothesis_settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestHistories.settings = hypothesis_settings(
+    max_examples=200, stateful_step_count=40, deadline=None
+)

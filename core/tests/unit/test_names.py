@@ -5,23 +5,52 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from prism_signals import InvalidName, InvalidProject, parse_name, parse_project, parse_recipient
 
 
-@pytest.mark.parametrize("text", [
-    "Donna", "a", "x" * 64, "donna.critic", "Ж", "日本", "a_b-c.d", "0", "Ｄｏｎｎａ", "Ünal",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Donna",
+        "a",
+        "x" * 64,
+        "donna.critic",
+        "Ж",
+        "日本",
+        "a_b-c.d",
+        "0",
+        "Ｄｏｎｎａ",
+        "Ünal",
+    ],
+)
 def test_good_names(text: str) -> None:
     assert parse_name(text).display == text
 
 
-@pytest.mark.parametrize(("text", "word"), [
-    ("", "empty"), ("x" * 65, "too long"), ("a..b", "double dot"), (".a", "double dot"),
-    ("a.", "double dot"), ("Donna\n", "contains"), ("../x", "contains"), ("a/b", "contains"),
-    ("🙂", "contains"), ("a b", "contains"), ("Dоnna", "look-alike"), ("*", "contains"),
-    ("ﷺ" * 10, "too long"), ("a\u200bb", "contains"), ("a\u202eb", "contains"), ("%", "contains"),
-    ("System", "reserved"), ("\x00", "contains"),
-])
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("", "empty"),
+        ("x" * 65, "too long"),
+        ("a..b", "double dot"),
+        (".a", "double dot"),
+        ("a.", "double dot"),
+        ("Donna\n", "contains"),
+        ("../x", "contains"),
+        ("a/b", "contains"),
+        ("🙂", "contains"),
+        ("a b", "contains"),
+        ("Dоnna", "look-alike"),
+        ("*", "contains"),
+        ("ﷺ" * 10, "too long"),
+        ("a\u200bb", "contains"),
+        ("a\u202eb", "contains"),
+        ("%", "contains"),
+        ("System", "reserved"),
+        ("\x00", "contains"),
+    ],
+)
 def test_bad_names_say_which_rule(text: str, word: str) -> None:
     with pytest.raises(InvalidName, match=word) as caught:
         parse_name(text)
@@ -45,7 +74,11 @@ def test_star_is_a_recipient_only() -> None:
 
 
 def test_candidates_go_from_the_sub_name_up() -> None:
-    assert parse_name("Donna.Critic.v2").candidates() == ("donna.critic.v2", "donna.critic", "donna")
+    assert parse_name("Donna.Critic.v2").candidates() == (
+        "donna.critic.v2",
+        "donna.critic",
+        "donna",
+    )
 
 
 @given(st.text(max_size=70))

@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
 from prism_signals import NoSuchPlugin, Registry, SignalType, StrategyPlugin, hookimpl
 
 GOOD = """
@@ -40,8 +41,11 @@ class Package:
             "for f in r.strategies: print('S', f.plugin.name)\n"
             "for p in r.problems: print('P', p.summary.replace(chr(10), ' '))"
         )
-        done = subprocess.run(  # noqa: S603 - this Python, own code
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "PYTHONPATH": str(self.site)},
         )
         lines = done.stdout.splitlines()
@@ -55,22 +59,38 @@ def package(tmp_path: Path) -> Package:
     return made
 
 
-@pytest.mark.parametrize(("source", "words"), [
-    ("import nothing_of_that_name", ["cannot be imported", "nothing_of_that_name", "Reinstall"]),
-    (GOOD.format(name="bad", extra="").replace("prism_strategies", "prism_strategy"),
-     ["does not fit the hooks", "prism_strategy"]),
-    (GOOD.format(name="bad", extra="").replace("def prism", "async def prism"),
-     ["async", "plain def"]),
-    (GOOD.format(name="bad", extra="").replace("@hookimpl", ""), ["lacks the decorator"]),
-    (GOOD.format(name="bad", extra=", api_version=99"), ["contract 99", "Upgrade"]),
-    (GOOD.format(name="bad", extra="").replace("return [", "return ['x'] or ["),
-     ["gave str", "StrategyPlugin"]),
-    (GOOD.format(name="bad", extra="").replace("    return", "    1/0\n    return"),
-     ["raised ZeroDivisionError"]),
-    (GOOD.format(name="bad", extra="").replace("prism_strategies()", "prism_strategies(x)"),
-     ["does not fit the hooks"]),
-    (GOOD.format(name="good", extra=""), ["'good'", "good-dist", "Uninstall one of"]),
-])
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            "import nothing_of_that_name",
+            ["cannot be imported", "nothing_of_that_name", "Reinstall"],
+        ),
+        (
+            GOOD.format(name="bad", extra="").replace("prism_strategies", "prism_strategy"),
+            ["does not fit the hooks", "prism_strategy"],
+        ),
+        (
+            GOOD.format(name="bad", extra="").replace("def prism", "async def prism"),
+            ["async", "plain def"],
+        ),
+        (GOOD.format(name="bad", extra="").replace("@hookimpl", ""), ["lacks the decorator"]),
+        (GOOD.format(name="bad", extra=", api_version=99"), ["contract 99", "Upgrade"]),
+        (
+            GOOD.format(name="bad", extra="").replace("return [", "return ['x'] or ["),
+            ["gave str", "StrategyPlugin"],
+        ),
+        (
+            GOOD.format(name="bad", extra="").replace("    return", "    1/0\n    return"),
+            ["raised ZeroDivisionError"],
+        ),
+        (
+            GOOD.format(name="bad", extra="").replace("prism_strategies()", "prism_strategies(x)"),
+            ["does not fit the hooks"],
+        ),
+        (GOOD.format(name="good", extra=""), ["'good'", "good-dist", "Uninstall one of"]),
+    ],
+)
 def test_each_kind_of_broken_plugin_is_named_and_hides_nobody(
     package: Package, source: str, words: list[str]
 ) -> None:

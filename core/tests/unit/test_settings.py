@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from prism_signals import InvalidSetting, Settings, load_plugin_settings, unknown_variables
 from pydantic import BaseModel, SecretStr
+
+from prism_signals import InvalidSetting, Settings, load_plugin_settings, unknown_variables
 
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import os  # noqa: PLC0415
+    import os
 
     for name in [n for n in os.environ if n.startswith("PRISM_")]:
         monkeypatch.delenv(name)
@@ -52,10 +53,15 @@ def test_the_strategy_map_is_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings.load().strategy_map == {"codex": "a", "cursor": ["b", "c"]}
 
 
-@pytest.mark.parametrize(("name", "value"), [
-    ("PRISM_DELIVERY_WAIT", "soon"), ("PRISM_MAX_HOPS", "0"), ("PRISM_STRATEGY_MAP", "{"),
-    ("PRISM_PROBE", "perhaps"),
-])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PRISM_DELIVERY_WAIT", "soon"),
+        ("PRISM_MAX_HOPS", "0"),
+        ("PRISM_STRATEGY_MAP", "{"),
+        ("PRISM_PROBE", "perhaps"),
+    ],
+)
 def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(InvalidSetting) as caught:
@@ -94,8 +100,15 @@ def test_a_plugins_own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_unknown_variables_are_found() -> None:
-    environ = {"PRISM_AGENT_IDENTITY": "", "PRISM_AGENT_IDENTTY": "", "PRISM_MY_HOOK_URL": "",
-               "PRISM_MY_HOOK_ULR": "", "PATH": "", "PRISM_CONFIG": ""}
+    environ = {
+        "PRISM_AGENT_IDENTITY": "",
+        "PRISM_AGENT_IDENTTY": "",
+        "PRISM_MY_HOOK_URL": "",
+        "PRISM_MY_HOOK_ULR": "",
+        "PATH": "",
+        "PRISM_CONFIG": "",
+    }
     assert unknown_variables(environ, {"my_hook": Own, "other": None}) == [
-        "PRISM_AGENT_IDENTTY", "PRISM_MY_HOOK_ULR",
+        "PRISM_AGENT_IDENTTY",
+        "PRISM_MY_HOOK_ULR",
     ]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from prism_signals import (
     CONFIRMED,
     HANDED_OVER,
@@ -42,8 +43,17 @@ WIRE = {  # SPEC-034 §5.3, as it stands
     "created_at": "2026-04-23T23:00:00Z",
 }
 SPEC_FIELDS = {
-    "signal_id", "pid", "from_identity", "from_session", "to_identity", "signal_type", "payload",
-    "in_reply_to", "created_at", "delivered_at", "delivery_method",
+    "signal_id",
+    "pid",
+    "from_identity",
+    "from_session",
+    "to_identity",
+    "signal_type",
+    "payload",
+    "in_reply_to",
+    "created_at",
+    "delivered_at",
+    "delivery_method",
 }
 
 
@@ -76,12 +86,25 @@ def test_a_signal_is_frozen() -> None:
     assert hash(signal)
 
 
-@pytest.mark.parametrize(("key", "value"), [
-    ("signal_id", "x"), ("signal_id", None), ("payload", []), ("payload", None),
-    ("created_at", "yesterday"), ("created_at", None), ("from_session", 3), ("hops", -1),
-    ("hops", True), ("priority", "loud"), ("lane", "fast"), ("in_reply_to", "x"),
-    ("to_identity", None), ("expires_at", "x"),
-])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("signal_id", "x"),
+        ("signal_id", None),
+        ("payload", []),
+        ("payload", None),
+        ("created_at", "yesterday"),
+        ("created_at", None),
+        ("from_session", 3),
+        ("hops", -1),
+        ("hops", True),
+        ("priority", "loud"),
+        ("lane", "fast"),
+        ("in_reply_to", "x"),
+        ("to_identity", None),
+        ("expires_at", "x"),
+    ],
+)
 def test_a_malformed_key_is_named(key: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=key):
         Signal.from_json(json.dumps({**WIRE, key: value}))
@@ -94,21 +117,39 @@ def test_what_is_no_signal_is_refused(text: str | bytes) -> None:
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=("Cs",))),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",))), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",))), inner, max_size=3)
+    ),
     max_leaves=10,
 )
 
 
-@given(st.dictionaries(st.text(st.characters(exclude_categories=("Cs",))), json_values, max_size=4),
-       st.sampled_from(Priority), st.integers(0, 99))
+@given(
+    st.dictionaries(st.text(st.characters(exclude_categories=("Cs",))), json_values, max_size=4),
+    st.sampled_from(Priority),
+    st.integers(0, 99),
+)
 def test_json_round_trip(payload: dict[str, Any], priority: Priority, hops: int) -> None:
     sid = new_signal_id()
     signal = Signal(
-        sid, "t", "P", "L", SessionId(str(uuid7())), "D", "inform", payload,
-        datetime(2026, 1, 1, 1, 2, 3, 456, tzinfo=UTC), sid, priority=priority, hops=hops,
+        sid,
+        "t",
+        "P",
+        "L",
+        SessionId(str(uuid7())),
+        "D",
+        "inform",
+        payload,
+        datetime(2026, 1, 1, 1, 2, 3, 456, tzinfo=UTC),
+        sid,
+        priority=priority,
+        hops=hops,
     )
     assert Signal.from_json(signal.to_json()) == signal
 
@@ -135,10 +176,16 @@ def test_moments_sort_as_text() -> None:
     assert from_iso("2026-01-01") == early
 
 
-@pytest.mark.parametrize(("outcome", "truth"), [
-    (CONFIRMED, True), (HANDED_OVER, True), (deferred(), False), (unknown(), False),
-    (refused("x"), False),
-])
+@pytest.mark.parametrize(
+    ("outcome", "truth"),
+    [
+        (CONFIRMED, True),
+        (HANDED_OVER, True),
+        (deferred(), False),
+        (unknown(), False),
+        (refused("x"), False),
+    ],
+)
 def test_truthiness_agrees_with_the_outcome(outcome: DeliveryOutcome, truth: bool) -> None:
     assert bool(outcome) is truth
     assert DeliveryOutcome.of(outcome) is outcome

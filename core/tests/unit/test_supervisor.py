@@ -9,7 +9,9 @@ from datetime import timedelta
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
+
 from prism_signals import (
     CONFIRMED,
     DeliveryOutcome,
@@ -54,16 +56,27 @@ class Scripted(SignalDeliveryStrategy):
 
 def a_signal() -> Signal:
     sid = new_signal_id()
-    return Signal(sid, "t", "P", "Lola", new_session_id(), "Donna", "inform", {"content": "x"},
-                  SystemClock().now(), sid)
+    return Signal(
+        sid,
+        "t",
+        "P",
+        "Lola",
+        new_session_id(),
+        "Donna",
+        "inform",
+        {"content": "x"},
+        SystemClock().now(),
+        sid,
+    )
 
 
 def a_task(
     opener: Callable[[Any, StrategyContext], Any], offers: Offers | None = None
 ) -> StrategyTask:
     registration = Registration(new_session_id(), Scope("t", "P"), Name("Donna", "donna"), "test")
-    context = Context(registration, SystemClock(), logging.getLogger("test"), offers or Offers(),
-                      lambda: None)
+    context = Context(
+        registration, SystemClock(), logging.getLogger("test"), offers or Offers(), lambda: None
+    )
     return StrategyTask(StrategyPlugin("s", ("test",), opener), context, lambda _: None)
 
 
@@ -199,13 +212,15 @@ async def test_unavailable_is_skipped_with_its_reason_and_tried_again_when_told(
     task = a_task(opener, offers)
     async with running(task):
         assert task.as_dict() == {
-            "strategy": "s", "state": "skipped", "reason": "no number offered"
+            "strategy": "s",
+            "state": "skipped",
+            "reason": "no number offered",
         }
         assert (await kind_of(task))[0] is OutcomeKind.DEFERRED
         offers.add(7)
         task.reconsider()
         while not task.usable:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         assert await kind_of(task) == (OutcomeKind.CONFIRMED, False)
 
 
@@ -233,7 +248,7 @@ async def test_a_crash_while_open_is_told_and_leaves_the_neighbour_alone() -> No
     async with running(task, neighbour):
         crash.set()
         while task.state is not StrategyState.CRASHED:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         assert (await kind_of(task))[0] is OutcomeKind.DEFERRED
         assert await kind_of(neighbour) == (OutcomeKind.CONFIRMED, False)
         assert "died" in task.reason

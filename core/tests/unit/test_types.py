@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+
 from prism_signals import (
     InvalidPayload,
     Lane,
@@ -28,7 +29,9 @@ GOOD: dict[str, dict[str, Any]] = {
     "TaskAssigned": {"description": "do", "todo_number": 3, "priority": "urgent"},
     "StatusUpdate": {"description": "done", "artifacts": ["x"]},
     "SpecStatusChanged": {"spec_id": "S", "status": "final"},
-    "Question": {"message": "?"}, "Answer": {"message": "!"}, "Loopback": {"message": "1"},
+    "Question": {"message": "?"},
+    "Answer": {"message": "!"},
+    "Loopback": {"message": "1"},
     **{t: {"content": "c"} for t in ("inform", "query", "delegate", "ack", "warn", "urgent")},
     "MasterPreempted": {"preempted_by": "L", "new_master_session": "s"},
     "PeerJoined": {"identity": "D", "surface": "x", "session_id": "s"},
@@ -117,7 +120,12 @@ def test_what_escalates() -> None:
 
 def test_what_expects_action() -> None:
     assert {t.name for t in TYPES if t.expects_action} == {
-        "ReviewRequested", "TaskAssigned", "Question", "query", "delegate", "urgent",
+        "ReviewRequested",
+        "TaskAssigned",
+        "Question",
+        "query",
+        "delegate",
+        "urgent",
     }
 
 

@@ -1,1 +1,1 @@
-"""What plugins implement. Every rule has an id: S… store, D… directory, B… bus, T… strategy, P… plugin."""
+"""What plugins implement. Each rule has an id: S store, D directory, B bus, T strategy."""

@@ -15,7 +15,8 @@ from ..model.outcome import DeliveryOutcome
 from ..model.signal import Signal
 from .bus import Bus
 from .directory import Directory
-from .store import Limit, Store
+from .posting import Limit
+from .store import Store
 from .strategy import API_VERSION
 
 if TYPE_CHECKING:

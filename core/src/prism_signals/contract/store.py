@@ -2,109 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from ..model.delivery import Delivery, DeliveryState, Entry, Lease, Settlement
+from ..model.delivery import Delivery, Entry, Lease, Settlement
 from ..model.ids import SessionId, SignalId
 from ..model.names import Name, Scope
-from ..model.signal import Signal
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """At most `most` signals under one key in any window of this length."""
-
-    key: str
-    most: int
-    window: timedelta
-
-
-@dataclass(frozen=True, slots=True)
-class Posting:
-    """Everything `put` needs to know about a new signal.
-
-    Attributes:
-        signal: The signal itself; the store sets nothing in it but `created_at`.
-        name: Both forms of its recipient's name.
-        sender: Canonical name of its sender.
-        sessions: The session each canonical identity resolves to now, from the directory: the
-            recipient's candidates, or for `*` everyone with a live session.
-        expects_action: From its type.
-        wakes: From its type.
-        limits: Counted and checked in the same transaction.
-        inbox_cap: The most pending signals one recipient may have.
-        seen_within: A broadcast also goes to identities seen this recently.
-        broadcast_ttl: A broadcast's deliveries expire after this time.
-        idempotency_window: How long an idempotency key is remembered.
-        to_sessions: System lane only: exactly these sessions get it, and nobody else.
-        coalesce: System lane only: pending system signals to the same session under the same key
-            are expired in favour of this one.
-        system_cap: System lane only: the most pending system signals per session; the oldest go.
-    """
-
-    signal: Signal
-    name: Name
-    sender: str
-    sessions: Mapping[str, SessionId] = field(default_factory=dict)
-    expects_action: bool = False
-    wakes: bool = True
-    limits: tuple[Limit, ...] = ()
-    inbox_cap: int = 10_000
-    seen_within: timedelta = timedelta(days=7)
-    broadcast_ttl: timedelta = timedelta(days=7)
-    idempotency_window: timedelta = timedelta(hours=24)
-    to_sessions: tuple[tuple[Name, SessionId], ...] = ()
-    coalesce: str | None = None
-    system_cap: int = 20
-
-
-class RecipientState(StrEnum):
-    """What the store knows of a recipient at the moment of `put`."""
-
-    LIVE = "live"
-    AWAY = "away"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Recipient:
-    """One recipient of a signal, as `put` found it.
-
-    Attributes:
-        name: Its canonical and display name.
-        state: `live` where a session was given for it, `away` where it was seen before, else
-            `unknown`.
-        session_id: The session the delivery is assigned to.
-        last_seen: When it was last seen; None where it never was.
-        near: With `unknown`: display names in the project that resemble it.
-    """
-
-    name: Name
-    state: RecipientState
-    session_id: SessionId | None = None
-    last_seen: datetime | None = None
-    near: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Posted:
-    """The answer of `put`: the signal is committed.
-
-    Attributes:
-        signal: As stored.
-        recipients: In order of canonical name; empty for a broadcast without audience.
-        duplicate: True where an idempotency key named an earlier signal, which is then `signal`.
-        acked: Signals that this one, being a reply, has acked.
-    """
-
-    signal: Signal
-    recipients: tuple[Recipient, ...]
-    duplicate: bool = False
-    acked: tuple[SignalId, ...] = ()
+from .posting import Posted, Posting
+from .reading import Counts, Page, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,60 +51,6 @@ class Claim:
     exclude: Collection[SignalId] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What to read. Everything given must hold.
-
-    Attributes:
-        scope: Tenant and project.
-        recipient: Canonical name: only signals with a delivery to it; entries carry that one only.
-        sender: Canonical name of the sender.
-        involving: Canonical name: sent by it or delivered to it.
-        unread_only: Only unread deliveries (needs `recipient`).
-        session_id: With `recipient`: leave system signals meant for other sessions.
-        settled_only: Leave what is under a running lease.
-        signal_id: This signal.
-        thread_id: This thread.
-        text: Contained in type, sender, or payload text; compared without case.
-        states: Only deliveries in one of these states.
-        before: Cursor from an earlier page: what comes next.
-        limit: Most entries in the answer.
-        newest_first: Order; otherwise oldest first.
-        archived: Look into the archive too.
-    """
-
-    scope: Scope
-    recipient: str | None = None
-    sender: str | None = None
-    involving: str | None = None
-    unread_only: bool = False
-    session_id: SessionId | None = None
-    settled_only: bool = False
-    signal_id: SignalId | None = None
-    thread_id: SignalId | None = None
-    text: str | None = None
-    states: Collection[DeliveryState] = ()
-    before: str | None = None
-    limit: int = 20
-    newest_first: bool = False
-    archived: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A part of an answer.
-
-    Attributes:
-        entries: In the order asked for.
-        next: Cursor for the next page, or None where this is the last.
-        total: How many match in all, where that is cheap to know; else None.
-    """
-
-    entries: tuple[Entry, ...]
-    next: str | None = None
-    total: int | None = None
-
-
 class AckStatus(StrEnum):
     """What became of one id in an ack."""
 
@@ -233,17 +87,6 @@ class Recall:
 
     status: RecallStatus
     deliveries: tuple[Delivery, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How much there is for one identity."""
-
-    pending: int = 0
-    leased: int = 0
-    unread: int = 0
-    unconfirmed: int = 0
-    dead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +202,11 @@ class Store(Protocol):
         ...
 
     async def hand_over(
-        self, scope: Scope, recipient: str, session_id: SessionId, signal_ids: Collection[SignalId],
+        self,
+        scope: Scope,
+        recipient: str,
+        session_id: SessionId,
+        signal_ids: Collection[SignalId],
         method: str,
     ) -> int:
         """These pending ones were put into an answer; gives the number newly delivered."""

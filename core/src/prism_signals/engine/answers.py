@@ -100,23 +100,31 @@ class Attacher:
             if got.outcome.kind is OutcomeKind.REFUSED:
                 continue
             if got.outcome:
-                await self._settle(lease, Settlement(
-                    DeliveryState.DELIVERED, method or task.name, shown=True,
-                    confirmed=got.outcome.kind is OutcomeKind.CONFIRMED,
-                ))
+                await self._settle(
+                    lease,
+                    Settlement(
+                        DeliveryState.DELIVERED,
+                        method or task.name,
+                        shown=True,
+                        confirmed=got.outcome.kind is OutcomeKind.CONFIRMED,
+                    ),
+                )
                 return True
             if got.outcome.kind is OutcomeKind.UNKNOWN:
-                await self._settle(lease, Settlement(
-                    DeliveryState.PENDING, shown=True, counts=True, error=got.outcome.reason
-                ))
+                await self._settle(
+                    lease,
+                    Settlement(
+                        DeliveryState.PENDING, shown=True, counts=True, error=got.outcome.reason
+                    ),
+                )
                 return True
             return False
-        await self._settle(lease, Settlement(
-            DeliveryState.DEAD, error="refused by every strategy of the route"
-        ))
+        await self._settle(
+            lease, Settlement(DeliveryState.DEAD, error="refused by every strategy of the route")
+        )
         return True
 
     async def _settle(self, lease: Lease, settlement: Settlement) -> None:
         with anyio.CancelScope(shield=True):
             if await self.store.settle(lease, settlement):
-                await ring_settled(self.bus, lease)
+                await ring_settled(self.bus, lease.signal)

@@ -16,6 +16,7 @@ from ..errors import PrismError
 from ..model.delivery import Lease, Settlement
 from ..model.ids import NIL_SESSION, OUTSIDE_SESSION
 from ..model.outcome import DeliveryOutcome, deferred, unknown
+from ..model.signal import Signal
 from .machine import DeliveryMachine, Look, Offer, Rearm, Settle
 from .supervisor import StrategyTask
 
@@ -26,13 +27,11 @@ _SETTLE_WITHIN = 5.0  # seconds, also while the session is being closed
 Attempted = Callable[[Lease, str, DeliveryOutcome], None]
 
 
-async def ring_settled(bus: Bus, lease: Lease) -> None:
+async def ring_settled(bus: Bus, signal: Signal) -> None:
     """Tell the sender's session that its signal settled."""
-    sender = lease.signal.from_session
+    sender = signal.from_session
     if sender not in (NIL_SESSION, OUTSIDE_SESSION):
-        await bus.ring(Bell(
-            BellKind.SETTLED, lease.signal.scope, (sender,), lease.signal.signal_id
-        ))
+        await bus.ring(Bell(BellKind.SETTLED, signal.scope, (sender,), signal.signal_id))
 
 
 class Dispatcher:
@@ -51,9 +50,17 @@ class Dispatcher:
     """
 
     def __init__(
-        self, machine: DeliveryMachine, tasks: Mapping[str, StrategyTask], *, store: Store,
-        bus: Bus, clock: Clock, log: Logger, claim: Callable[[Look], Claim],
-        deadline: timedelta, attempted: Attempted,
+        self,
+        machine: DeliveryMachine,
+        tasks: Mapping[str, StrategyTask],
+        *,
+        store: Store,
+        bus: Bus,
+        clock: Clock,
+        log: Logger,
+        claim: Callable[[Look], Claim],
+        deadline: timedelta,
+        attempted: Attempted,
     ) -> None:
         self.machine = machine
         self._tasks, self._store, self._bus, self._clock, self._log = tasks, store, bus, clock, log
@@ -80,8 +87,11 @@ class Dispatcher:
                     await self._store.rearm(claim.scope, claim.recipient, claim.session_id)
                     self.machine.rearmed()
                 else:
-                    await self._rest((command.until - self._clock.now()).total_seconds()
-                                     if command.until else inf)
+                    await self._rest(
+                        (command.until - self._clock.now()).total_seconds()
+                        if command.until
+                        else inf
+                    )
             except PrismError as e:
                 self._log.warning("delivery pauses: %s", e)
                 self.machine.failed(self._clock.now(), _STORE_PAUSE)
@@ -93,9 +103,7 @@ class Dispatcher:
             await self._changed.wait()
         if self._changed.is_set():
             self._changed = anyio.Event()
-        elif seconds > poll and await self._store.pending(
-            self._claim(Look(True, frozenset()))
-        ):
+        elif seconds > poll and await self._store.pending(self._claim(Look(True, frozenset()))):
             self.machine.rang()
 
     async def _look(self, look: Look) -> None:
@@ -123,5 +131,5 @@ class Dispatcher:
     async def _settle(self, lease: Lease, settlement: Settlement) -> None:
         with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN):
             if await self._store.settle(lease, settlement):
-                await ring_settled(self._bus, lease)
+                await ring_settled(self._bus, lease.signal)
         self.machine.settled()

@@ -66,8 +66,14 @@ class HostedSession:
         self._around = around
         self._scope = anyio.CancelScope()
         self._presence = Presence(
-            registration, store=around.store, directory=around.directory, office=around.office,
-            settings=around.settings, clock=around.clock, log=around.log, on_departure=self._rang,
+            registration,
+            store=around.store,
+            directory=around.directory,
+            office=around.office,
+            settings=around.settings,
+            clock=around.clock,
+            log=around.log,
+            on_departure=self._rang,
         )
         self._tasks = {
             p.name: StrategyTask(p, self._context(registration), self._changed)
@@ -109,8 +115,12 @@ class HostedSession:
         """What a verb of this agent may take: anything unleased of its identity."""
         await self._presence.look_around()
         return replace(
-            self._claim(_EVERYTHING), push=False, limit=limit, created_after=None,
-            max_attempts=None, reoffer_after=self._around.settings.seconds("reoffer_after"),
+            self._claim(_EVERYTHING),
+            push=False,
+            limit=limit,
+            created_after=None,
+            max_attempts=None,
+            reoffer_after=self._around.settings.seconds("reoffer_after"),
         )
 
     def reconsider(self) -> None:
@@ -165,17 +175,26 @@ class HostedSession:
     def _make_dispatcher(self) -> Dispatcher:
         around, settings = self._around, self._around.settings
         machine = DeliveryMachine(
-            [Step(t.name, t.state is not StrategyState.FLOOR, t.plugin.wakes, t.plugin.retries)
-             for t in self._tasks.values()],
-            settings.max_attempts, settings.seconds("engaged_window"),
+            [
+                Step(t.name, t.state is not StrategyState.FLOOR, t.plugin.wakes, t.plugin.retries)
+                for t in self._tasks.values()
+            ],
+            settings.max_attempts,
+            settings.seconds("engaged_window"),
         )
         for task in self._tasks.values():
             machine.available(task.name, up=task.usable)
         if self.acted:
             machine.engaged(around.clock.now())
         return Dispatcher(
-            machine, self._tasks, store=around.store, bus=around.bus, clock=around.clock,
-            log=around.log, claim=self._claim, deadline=settings.seconds("delivery_deadline"),
+            machine,
+            self._tasks,
+            store=around.store,
+            bus=around.bus,
+            clock=around.clock,
+            log=around.log,
+            claim=self._claim,
+            deadline=settings.seconds("delivery_deadline"),
             attempted=around.attempted,
         )
 
@@ -200,9 +219,14 @@ class HostedSession:
             since = self.session.registered_at
         has_floor = self._dispatcher.machine.floor if self._dispatcher else True
         return Claim(
-            r.scope, r.name.canonical, r.session_id, others=self._presence.others,
+            r.scope,
+            r.name.canonical,
+            r.session_id,
+            others=self._presence.others,
             lease_for=settings.seconds("delivery_deadline") + LEASE_MARGIN,
-            quiet=look.quiet, exclude=look.exclude, created_after=since,
+            quiet=look.quiet,
+            exclude=look.exclude,
+            created_after=since,
             max_attempts=settings.max_attempts if has_floor else None,
         )
 

@@ -41,9 +41,7 @@ MIXED = "mixed"
 
 def runs(d: Delivery, now: datetime) -> bool:
     """Whether somebody holds it under a lease that has not run out."""
-    return (
-        d.state is DeliveryState.LEASED and d.lease_until is not None and now < d.lease_until
-    )
+    return d.state is DeliveryState.LEASED and d.lease_until is not None and now < d.lease_until
 
 
 def overdue(d: Delivery, expires_at: datetime | None, now: datetime) -> bool:
@@ -103,7 +101,9 @@ def lapsed(d: Delivery, now: datetime) -> Delivery:
     if d.state is not DeliveryState.LEASED or runs(d, now):
         return d
     return replace(
-        _freed(d), offers=d.offers + 1, attempts=d.attempts + 1,
+        _freed(d),
+        offers=d.offers + 1,
+        attempts=d.attempts + 1,
         last_error="the lease ran out, end unknown",
     )
 
@@ -122,9 +122,7 @@ def leased(d: Delivery, token: LeaseToken, until: datetime, session: SessionId) 
     )
 
 
-def extended(
-    d: Delivery, token: LeaseToken, until: datetime, now: datetime
-) -> Delivery | None:
+def extended(d: Delivery, token: LeaseToken, until: datetime, now: datetime) -> Delivery | None:
     """Let the lease of this token end at another moment."""
     if not runs(d, now) or d.lease_token != token:
         return None
@@ -139,13 +137,13 @@ def settled(
         return None
     shown = settlement.shown or settlement.state is DeliveryState.DELIVERED
     freed = replace(
-        _freed(d), offers=d.offers + shown, attempts=d.attempts + settlement.counts,
+        _freed(d),
+        offers=d.offers + shown,
+        attempts=d.attempts + settlement.counts,
         last_error=settlement.error,
     )
     if settlement.state is DeliveryState.DELIVERED:
-        return _delivered(
-            freed, by, settlement.method, now, confirmed=settlement.confirmed
-        )
+        return _delivered(freed, by, settlement.method, now, confirmed=settlement.confirmed)
     if settlement.state is DeliveryState.DEAD:
         return replace(freed, state=DeliveryState.DEAD)
     wait = settlement.retry_after
@@ -167,7 +165,10 @@ def _delivered(
     d: Delivery, by: SessionId, method: str | None, now: datetime, *, confirmed: bool
 ) -> Delivery:
     return replace(
-        d, state=DeliveryState.DELIVERED, session_id=by, delivery_method=method,
+        d,
+        state=DeliveryState.DELIVERED,
+        session_id=by,
+        delivery_method=method,
         delivered_at=d.delivered_at or now,
         confirmed_at=d.confirmed_at or (now if confirmed else None),
     )
@@ -246,6 +247,7 @@ def mirrored(signal: Signal, deliveries: Iterable[Delivery]) -> Signal:
         return signal
     methods = {d.delivery_method for d in took}
     return replace(
-        signal, delivered_at=max(moments),
+        signal,
+        delivered_at=max(moments),
         delivery_method=methods.pop() if len(methods) == 1 else MIXED,
     )

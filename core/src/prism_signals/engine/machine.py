@@ -6,8 +6,8 @@ at most one lease at a time, so that nobody holds a lease while waiting (DESIGN 
 ```
           rang / ready / due                lease            outcome
    REST ───────────────────▶ LOOK ──────────────▶ OFFER ──────────────▶ SETTLE ──▶ LOOK
-    ▲                         │ nothing             ▲ │ REFUSED            
-    └─────────────────────────┘                     └─┘ next strategy      
+    ▲                         │ nothing             ▲ │ REFUSED
+    └─────────────────────────┘                     └─┘ next strategy
 ```
 """
 
@@ -218,9 +218,9 @@ class DeliveryMachine:
             circuit.good()
             self._deferrals = 0
             confirmed = outcome.kind is OutcomeKind.CONFIRMED
-            self._settle(Settlement(
-                DeliveryState.DELIVERED, step.name, confirmed=confirmed, shown=True
-            ))
+            self._settle(
+                Settlement(DeliveryState.DELIVERED, step.name, confirmed=confirmed, shown=True)
+            )
         elif outcome.kind is OutcomeKind.DEFERRED:
             self._defer(outcome, now)
         elif outcome.kind is OutcomeKind.REFUSED:
@@ -243,8 +243,10 @@ class DeliveryMachine:
 
     def _usable(self, now: datetime) -> list[Step]:
         return [
-            s for s in self.steps
-            if s.push and s.name not in self._down
+            s
+            for s in self.steps
+            if s.push
+            and s.name not in self._down
             and (s.name not in self._circuits or self._circuits[s.name].closed(now))
         ]
 
@@ -270,24 +272,33 @@ class DeliveryMachine:
         wait = outcome.after or min(_DEFER_FIRST * 2**self._deferrals, _DEFER_LONGEST)
         self._deferrals = min(self._deferrals + 1, 10)
         self._hold = now + wait
-        self._settle(Settlement(
-            DeliveryState.PENDING, retry_after=wait, error=outcome.reason or None
-        ))
+        self._settle(
+            Settlement(DeliveryState.PENDING, retry_after=wait, error=outcome.reason or None)
+        )
 
     def _unknown(self, step: Step, reason: str) -> None:
         assert self._lease is not None  # noqa: S101 - guaranteed by the stage
         tried = self._lease.delivery.attempts
         if tried + 1 >= self.max_attempts and not self.floor:
-            self._settle(Settlement(
-                DeliveryState.DEAD, shown=True, counts=True,
-                error=f"gave up after {tried + 1} attempts: {reason or 'end unknown'}",
-            ))
+            self._settle(
+                Settlement(
+                    DeliveryState.DEAD,
+                    shown=True,
+                    counts=True,
+                    error=f"gave up after {tried + 1} attempts: {reason or 'end unknown'}",
+                )
+            )
             return
         waits = step.retries or _RETRIES
-        self._settle(Settlement(
-            DeliveryState.PENDING, shown=True, counts=True,
-            retry_after=waits[min(tried, len(waits) - 1)], error=reason or "end unknown",
-        ))
+        self._settle(
+            Settlement(
+                DeliveryState.PENDING,
+                shown=True,
+                counts=True,
+                retry_after=waits[min(tried, len(waits) - 1)],
+                error=reason or "end unknown",
+            )
+        )
 
     def _refuse(self, reason: str) -> None:
         assert self._lease is not None  # noqa: S101 - guaranteed by the stage

@@ -14,7 +14,8 @@ from ..clock import Clock, iso
 from ..contract.bus import Bell, BellKind, Bus
 from ..contract.descriptors import Policy
 from ..contract.directory import Directory
-from ..contract.store import Limit, Posted, Posting, Recipient, RecipientState, Store
+from ..contract.posting import Limit, Posted, Posting, Recipient, RecipientState
+from ..contract.store import Store
 from ..errors import InvalidArgument, PrismError, Unavailable, UnknownSignal
 from ..model.delivery import Delivery
 from ..model.ids import (
@@ -82,10 +83,16 @@ class Sent:
         if self.posted.duplicate:
             answer["duplicate"] = True
         if signal.to_identity == BROADCAST:
-            recipients = [{"name": r.name.display, "state": r.state.value}
-                          for r in self.posted.recipients]
-            return {**answer, "delivered": False, "queued": True, "confirmed": False,
-                    "recipients": recipients}
+            recipients = [
+                {"name": r.name.display, "state": r.state.value} for r in self.posted.recipients
+            ]
+            return {
+                **answer,
+                "delivered": False,
+                "queued": True,
+                "confirmed": False,
+                "recipients": recipients,
+            }
         for r in self.posted.recipients:
             answer["resolved_to_session"] = r.session_id
             answer["recipient_state"] = self._state(r)
@@ -133,21 +140,31 @@ class PostOffice:
         for policy in self.policies:
             limits += policy.check(signal)
         live, down = await self._live(sender.scope, name)
-        posted = await self.store.put(Posting(
-            signal, name, sender.name.canonical,
-            sessions={c: s.session_id for c, s in live.items()},
-            expects_action=kind.expects_action, wakes=kind.wakes, limits=tuple(limits),
-            inbox_cap=self.settings.inbox_cap,
-            seen_within=timedelta(days=self.settings.audience_days),
-            broadcast_ttl=timedelta(days=self.settings.broadcast_days),
-        ))
+        posted = await self.store.put(
+            Posting(
+                signal,
+                name,
+                sender.name.canonical,
+                sessions={c: s.session_id for c, s in live.items()},
+                expects_action=kind.expects_action,
+                wakes=kind.wakes,
+                limits=tuple(limits),
+                inbox_cap=self.settings.inbox_cap,
+                seen_within=timedelta(days=self.settings.audience_days),
+                broadcast_ttl=timedelta(days=self.settings.broadcast_days),
+            )
+        )
         self.accepted(posted.signal)
         deliveries = await self._ring_and_wait(posted, live, settlements)
         return Sent(posted, deliveries, live, down)
 
     async def announce(
-        self, scope: Scope, signal_type: str, payload: dict[str, Any],
-        to: Iterable[Session], coalesce: str | None = None,
+        self,
+        scope: Scope,
+        signal_type: str,
+        payload: dict[str, Any],
+        to: Iterable[Session],
+        coalesce: str | None = None,
     ) -> None:
         """Emit a system signal to these sessions; trouble is logged, never raised."""
         targets = list(to)
@@ -158,36 +175,59 @@ class PostOffice:
         now = self.clock.now()
         sid = new_signal_id()
         signal = Signal(
-            signal_id=sid, tenant=scope.tenant, pid=scope.pid, from_identity=SYSTEM,
+            signal_id=sid,
+            tenant=scope.tenant,
+            pid=scope.pid,
+            from_identity=SYSTEM,
             from_session=NIL_SESSION,
             to_identity=targets[0].name.display if single else BROADCAST,
-            signal_type=signal_type, payload=payload, created_at=now, thread_id=sid,
-            lane=Lane.SYSTEM, expires_at=now + kind.ttl if kind.ttl else None,
+            signal_type=signal_type,
+            payload=payload,
+            created_at=now,
+            thread_id=sid,
+            lane=Lane.SYSTEM,
+            expires_at=now + kind.ttl if kind.ttl else None,
         )
         name = targets[0].name if single else Name(BROADCAST, BROADCAST)
         try:
-            posted = await self.store.put(Posting(
-                signal, name, SYSTEM, wakes=False, coalesce=coalesce,
-                to_sessions=tuple((s.name, s.session_id) for s in targets),
-            ))
-            await self.bus.ring(Bell(
-                BellKind.SIGNAL, scope, tuple(s.session_id for s in targets), sid, posted.signal,
-                broadcast=not single,
-            ))
+            posted = await self.store.put(
+                Posting(
+                    signal,
+                    name,
+                    SYSTEM,
+                    wakes=False,
+                    coalesce=coalesce,
+                    to_sessions=tuple((s.name, s.session_id) for s in targets),
+                )
+            )
+            await self.bus.ring(
+                Bell(
+                    BellKind.SIGNAL,
+                    scope,
+                    tuple(s.session_id for s in targets),
+                    sid,
+                    posted.signal,
+                    broadcast=not single,
+                )
+            )
         except PrismError as e:
             self.log.warning("%s was not announced: %s", signal_type, e)
 
-    async def _compose(
-        self, sender: Sender, name: Name, kind: SignalType, draft: Draft
-    ) -> Signal:
+    async def _compose(self, sender: Sender, name: Name, kind: SignalType, draft: Draft) -> Signal:
         payload = check_payload(kind, draft.payload, max_bytes=self.settings.max_payload)
         sid = new_signal_id()
         now = self.clock.now()
         parent = await self._parent(sender.scope, draft.in_reply_to)
         return Signal(
-            signal_id=sid, tenant=sender.scope.tenant, pid=sender.scope.pid,
-            from_identity=sender.name.display, from_session=sender.session_id,
-            to_identity=name.display, signal_type=kind.name, payload=payload, created_at=now,
+            signal_id=sid,
+            tenant=sender.scope.tenant,
+            pid=sender.scope.pid,
+            from_identity=sender.name.display,
+            from_session=sender.session_id,
+            to_identity=name.display,
+            signal_type=kind.name,
+            payload=payload,
+            created_at=now,
             thread_id=parent.thread_id if parent else sid,
             in_reply_to=parent.signal_id if parent else None,
             priority=_priority(draft.priority, kind, payload),
@@ -237,9 +277,14 @@ class PostOffice:
         if posted.duplicate or not targets:
             return await self._deliveries(signal) if posted.duplicate else ()
         bell = Bell(BellKind.SIGNAL, signal.scope, targets, signal.signal_id, signal, broadcast)
-        waits = self.settings.delivery_wait > 0 and not broadcast and any(
-            live[r.name.canonical].registration.can_push
-            for r in posted.recipients if r.name.canonical in live
+        waits = (
+            self.settings.delivery_wait > 0
+            and not broadcast
+            and any(
+                live[r.name.canonical].registration.can_push
+                for r in posted.recipients
+                if r.name.canonical in live
+            )
         )
         if not waits:
             await self.bus.ring(bell)
@@ -286,8 +331,10 @@ def _priority(asked: str | None, kind: SignalType, payload: Mapping[str, Any]) -
 def _expiry(asked: float | None, kind: SignalType, now: datetime) -> datetime | None:
     if asked is None:
         return now + kind.ttl if kind.ttl else None
-    if isinstance(asked, bool) or not isinstance(asked, (int, float)) or not (
-        0 < asked <= _LONGEST_TTL.total_seconds()
+    if (
+        isinstance(asked, bool)
+        or not isinstance(asked, (int, float))
+        or not (0 < asked <= _LONGEST_TTL.total_seconds())
     ):
         raise InvalidArgument("expires_in must be a number of seconds, above 0, at most one year.")
     return now + timedelta(seconds=asked)
@@ -295,7 +342,5 @@ def _expiry(asked: float | None, kind: SignalType, now: datetime) -> datetime | 
 
 def _key(key: str | None) -> str | None:
     if key is not None and not (isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY):
-        raise InvalidArgument(
-            f"idempotency_key must be a text of 1 to {_LONGEST_KEY} characters."
-        )
+        raise InvalidArgument(f"idempotency_key must be a text of 1 to {_LONGEST_KEY} characters.")
     return key

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ..contract.store import Limit
+from ..contract.posting import Limit
 from ..errors import TooManyHops
 from ..model.names import BROADCAST, canonical
 from ..model.signal import Signal

@@ -45,8 +45,15 @@ class Presence:
     """
 
     def __init__(
-        self, registration: Registration, *, store: Store, directory: Directory,
-        office: PostOffice, settings: Settings, clock: Clock, log: Logger,
+        self,
+        registration: Registration,
+        *,
+        store: Store,
+        directory: Directory,
+        office: PostOffice,
+        settings: Settings,
+        clock: Clock,
+        log: Logger,
         on_departure: Callable[[], None],
     ) -> None:
         self.registration = registration
@@ -76,9 +83,11 @@ class Presence:
         await self._elect()
         await self.look_around()
         await self._office.announce(
-            r.scope, "PeerJoined",
+            r.scope,
+            "PeerJoined",
             {"identity": r.name.display, "surface": r.surface, "session_id": r.session_id},
-            await self._everyone_but(r.session_id), coalesce=f"peer:{r.session_id}",
+            await self._everyone_but(r.session_id),
+            coalesce=f"peer:{r.session_id}",
         )
 
     async def engage(self) -> None:
@@ -146,11 +155,19 @@ class Presence:
         election = await self._directory.elect(r.scope, r.session_id)
         if election.preempted is None:
             return
-        lost = [s for s in await self._directory.sessions(r.scope)
-                if s.session_id == election.preempted]
-        await self._office.announce(r.scope, "MasterPreempted", {
-            "preempted_by": r.name.display, "new_master_session": str(election.master),
-        }, lost, coalesce="master")
+        lost = [
+            s for s in await self._directory.sessions(r.scope) if s.session_id == election.preempted
+        ]
+        await self._office.announce(
+            r.scope,
+            "MasterPreempted",
+            {
+                "preempted_by": r.name.display,
+                "new_master_session": str(election.master),
+            },
+            lost,
+            coalesce="master",
+        )
 
     async def _heartbeat(self) -> Heartbeat:
         if self._token is None:
@@ -174,9 +191,13 @@ class Presence:
         for d in departures:
             left = await self._directory.sessions(d.session.scope)
             await self._office.announce(
-                d.session.scope, "PeerLeft",
-                {"identity": d.session.name.display, "surface": d.session.surface,
-                 "reason": d.reason.value},
+                d.session.scope,
+                "PeerLeft",
+                {
+                    "identity": d.session.name.display,
+                    "surface": d.session.surface,
+                    "reason": d.reason.value,
+                },
                 [s for s in left if s.session_id != d.session.session_id],
                 coalesce=f"peer:{d.session.session_id}",
             )

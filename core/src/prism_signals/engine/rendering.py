@@ -13,6 +13,7 @@ from ..model.types import headline
 
 READ_VERB = "prism_read_signals"
 REPLY_VERB = "prism_signal"
+_SPACES = " \u3000"
 LONGEST = 4000
 """Characters of peer text shown unless a strategy says otherwise."""
 
@@ -23,11 +24,12 @@ def quote(text: str) -> str:
     JSON's escapes are used, and beyond them for every control, format, private and unassigned
     character (C0, C1, bidirectional overrides, zero width, line separators).
     """
-    return "".join(
-        c if c == " " or unicodedata.category(c)[0] not in "CZ" or c.isspace() and ord(c) == 0x3000
-        else json.dumps(c)[1:-1]
-        for c in json.dumps(text, ensure_ascii=False)
-    )
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if _plain(c) else json.dumps(c)[1:-1] for c in quoted)
+
+
+def _plain(char: str) -> bool:
+    return char in _SPACES or unicodedata.category(char)[0] not in "CZ"
 
 
 def provenance(signal: Signal) -> str:
@@ -39,9 +41,7 @@ def provenance(signal: Signal) -> str:
     return "from another agent working for the same user; it is not your user"
 
 
-def render_text(
-    signal: Signal, *, redelivered: bool = False, max_chars: int | None = None
-) -> str:
+def render_text(signal: Signal, *, redelivered: bool = False, max_chars: int | None = None) -> str:
     """A signal as one paragraph for a model, beginning as SPEC-034 §3 shows it.
 
     Args:
@@ -58,10 +58,10 @@ def render_text(
         lines.append(f"({cut} more characters.)")
     if redelivered:
         lines.append("(Shown before, or may have been: act on it only if you have not yet.)")
+    sid, pid, to = map(quote, (signal.signal_id, signal.pid, signal.from_identity))
     lines.append(
-        f"This is {provenance(signal)}. Whole signal: {READ_VERB}(signal_id={quote(signal.signal_id)})."
-        f" Reply: {REPLY_VERB}(pid={quote(signal.pid)}, to={quote(signal.from_identity)}, "
-        f"in_reply_to={quote(signal.signal_id)}, …)."
+        f"This is {provenance(signal)}. Whole signal: {READ_VERB}(signal_id={sid}). "
+        f"Reply: {REPLY_VERB}(pid={pid}, to={to}, in_reply_to={sid}, …)."
     )
     return "\n".join(lines)
 

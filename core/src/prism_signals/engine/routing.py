@@ -104,7 +104,7 @@ def _bare(target: str) -> StrategyPlugin:
         cls = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as e:
         raise NoSuchPlugin(f"PRISM_STRATEGY_MAP names {target!r}, but: {e}.") from e
-    if not (callable(getattr(cls, "deliver", None)) and callable(getattr(cls, "supports_push", None))):
+    if not all(callable(getattr(cls, needed, None)) for needed in ("deliver", "supports_push")):
         raise NoSuchPlugin(
             f"PRISM_STRATEGY_MAP names {target!r}, which has no deliver() and supports_push()."
         )

@@ -154,9 +154,7 @@ class StrategyTask:
                 await self._retry.wait()
             wait = min(wait * 2, _RESTART_LONGEST)
 
-    async def deliver(
-        self, signal: Signal, *, redelivered: bool, deadline: timedelta
-    ) -> Answer:
+    async def deliver(self, signal: Signal, *, redelivered: bool, deadline: timedelta) -> Answer:
         """Have it deliver, within the deadline; whatever it does, this answers."""
         request = _Request(signal, redelivered, deadline.total_seconds())
         if self._send is None or not self.usable:
@@ -222,7 +220,7 @@ class StrategyTask:
                     request.answer = Answer(answer)
                 if limit.cancelled_caught:
                     request.answer = Answer(unknown(f"no end within {request.deadline:g} s"))
-        except Exception as e:
+        except Exception as e:  # noqa: BLE001 - whatever a strategy raises
             request.answer = Answer(unknown(f"{type(e).__name__}: {e}"), bug=True)
             self._tell(f"strategy {self.name} raised {type(e).__name__} in deliver()", e)
         finally:

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..clock import iso
 from ..contract.directory import Directory
-from ..contract.store import Query, RecallStatus, Store
+from ..contract.reading import Query
+from ..contract.store import RecallStatus, Store
 from ..errors import InvalidArgument, Unavailable, UnknownSignal
 from ..model.delivery import Delivery, Entry
 from ..model.ids import SessionId, SignalId, canonical_uuid
@@ -47,8 +48,16 @@ class Verbs:
     directory: Directory
 
     async def read(
-        self, scope: Scope, me: Name, session: SessionId | None, *, unread_only: bool,
-        thread_id: str | None, signal_id: str | None, query: str | None, limit: int,
+        self,
+        scope: Scope,
+        me: Name,
+        session: SessionId | None,
+        *,
+        unread_only: bool,
+        thread_id: str | None,
+        signal_id: str | None,
+        query: str | None,
+        limit: int,
         cursor: str | None,
     ) -> Reading:
         """Signals for `me`, oldest first. The store is not changed."""
@@ -56,12 +65,19 @@ class Verbs:
             raise InvalidArgument(f"limit must be a whole number from 1 to {MOST_READ}.")
         if signal_id is not None:
             return await self._one(scope, me, signal_id)
-        page = await self.store.read(Query(
-            scope, recipient=me.canonical, unread_only=unread_only, session_id=session,
-            settled_only=unread_only and session is not None,
-            thread_id=SignalId(_id(thread_id, "thread_id")) if thread_id else None,
-            text=query or None, before=cursor, limit=limit,
-        ))
+        page = await self.store.read(
+            Query(
+                scope,
+                recipient=me.canonical,
+                unread_only=unread_only,
+                session_id=session,
+                settled_only=unread_only and session is not None,
+                thread_id=SignalId(_id(thread_id, "thread_id")) if thread_id else None,
+                text=query or None,
+                before=cursor,
+                limit=limit,
+            )
+        )
         return Reading(
             {"signals": [_entry(e) for e in page.entries], "next": page.next},
             tuple(e.signal.signal_id for e in page.entries),
@@ -87,7 +103,8 @@ class Verbs:
         """Take back one's own signal where it was not shown yet."""
         done = await self.store.recall(scope, me.canonical, _id(signal_id, "signal_id"))
         answer: dict[str, Any] = {
-            "signal_id": signal_id, "status": done.status.value,
+            "signal_id": signal_id,
+            "status": done.status.value,
             "deliveries": [ladder(d) for d in done.deliveries],
         }
         if done.status in _RECALL_HINTS:
@@ -97,8 +114,10 @@ class Verbs:
     async def track(self, scope: Scope, signal_id: str) -> dict[str, Any]:
         """How far one signal got, rung by rung."""
         entry = await self._find(scope, signal_id)
-        return {"signal": entry.signal.as_dict(),
-                "deliveries": [ladder(d) for d in entry.deliveries]}
+        return {
+            "signal": entry.signal.as_dict(),
+            "deliveries": [ladder(d) for d in entry.deliveries],
+        }
 
     async def project(self, scope: Scope, me: Name | None) -> dict[str, Any]:
         """Who is here, who is master, how much waits."""
@@ -112,8 +131,13 @@ class Verbs:
             answer |= {"master": None, "peers": None, "directory": str(e)}
         if me is not None:
             c = await self.store.counts(scope, me.canonical)
-            answer["counts"] = {"pending": c.pending, "leased": c.leased, "unread": c.unread,
-                                "unconfirmed": c.unconfirmed, "dead": c.dead}
+            answer["counts"] = {
+                "pending": c.pending,
+                "leased": c.leased,
+                "unread": c.unread,
+                "unconfirmed": c.unconfirmed,
+                "dead": c.dead,
+            }
         return answer
 
     async def _one(self, scope: Scope, me: Name, signal_id: str) -> Reading:
@@ -124,8 +148,10 @@ class Verbs:
                 f"The signal {signal_id} is not addressed to {me}; only its recipients read it. "
                 "To see how far your own signal got, use prism_status(signal_id=…)."
             )
-        return Reading({"signals": [_entry(Entry(entry.signal, mine))], "next": None},
-                       (entry.signal.signal_id,))
+        return Reading(
+            {"signals": [_entry(Entry(entry.signal, mine))], "next": None},
+            (entry.signal.signal_id,),
+        )
 
     async def _find(self, scope: Scope, signal_id: str) -> Entry:
         wanted = _id(signal_id, "signal_id")
@@ -138,8 +164,11 @@ class Verbs:
 def ladder(d: Delivery) -> dict[str, Any]:
     """One delivery as status answers show it."""
     return {
-        "recipient": d.recipient_display, "state": d.state.value, "session_id": d.session_id,
-        "attempts": d.attempts, "offers": d.offers,
+        "recipient": d.recipient_display,
+        "state": d.state.value,
+        "session_id": d.session_id,
+        "attempts": d.attempts,
+        "offers": d.offers,
         "next_attempt_at": iso(d.next_attempt_at) if d.next_attempt_at else None,
         "delivered_at": iso(d.delivered_at) if d.delivered_at else None,
         "delivery_method": d.delivery_method,
@@ -154,8 +183,10 @@ def _entry(entry: Entry) -> dict[str, Any]:
     shown_before = d.offers > 0
     return {
         **shown_signal(entry.signal, redelivered=shown_before),
-        "to": entry.signal.to_identity, "thread_id": entry.signal.thread_id,
-        "priority": entry.signal.priority.value, "state": d.state.value,
+        "to": entry.signal.to_identity,
+        "thread_id": entry.signal.thread_id,
+        "priority": entry.signal.priority.value,
+        "state": d.state.value,
     }
 
 

@@ -25,6 +25,11 @@ class MemoryBus:
         self._listeners: list[tuple[Scope, SessionId, MemoryObjectSendStream[Bell]]] = []
 
     @property
+    def listeners(self) -> list[tuple[Scope, SessionId]]:
+        """Who listens now."""
+        return [(scope, session_id) for scope, session_id, _ in self._listeners]
+
+    @property
     def poll_interval(self) -> timedelta:
         """How long to wait at most before looking without a ring."""
         return _POLL

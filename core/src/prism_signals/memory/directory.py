@@ -56,7 +56,8 @@ class MemoryDirectory:
         before = self._live(registration.session_id, now)
         seat = _Seat(
             Session(
-                registration, registered_at=before.session.registered_at if before else now,
+                registration,
+                registered_at=before.session.registered_at if before else now,
                 heartbeat_at=now,
                 last_verb_at=before.session.last_verb_at if before else None,
                 expires_at=now + TIME_TO_LIVE,
@@ -109,7 +110,8 @@ class MemoryDirectory:
         """The live sessions of a project, or of one identity in it."""
         await checkpoint()
         return [
-            seat.session for seat in self._of(scope, self._clock.now())
+            seat.session
+            for seat in self._of(scope, self._clock.now())
             if canonical in (None, seat.session.name.canonical)
         ]
 
@@ -150,14 +152,16 @@ class MemoryDirectory:
 
     def _of(self, scope: Scope, now: datetime) -> Iterator[_Seat]:
         return (
-            seat for seat in self._seats.values()
+            seat
+            for seat in self._seats.values()
             if seat.session.scope == scope and not self._timed_out(seat, now)
         )
 
     def _dead_selves(self, registration: Registration) -> list[_Seat]:
         """Sessions of the same identity whose process on this machine has ended (D10)."""
         return [
-            seat for seat in self._seats.values()
+            seat
+            for seat in self._seats.values()
             if seat.session.scope == registration.scope
             and seat.session.name.canonical == registration.name.canonical
             and seat.session.session_id != registration.session_id
@@ -169,7 +173,8 @@ class MemoryDirectory:
         """The candidate with the highest claim; of equals the one that stood first."""
         standing = [seat for seat in self._of(scope, now) if seat.stands is not None]
         best = max(
-            standing, key=lambda s: (s.session.registration.claim.rank, -(s.stands or 0)),
+            standing,
+            key=lambda s: (s.session.registration.claim.rank, -(s.stands or 0)),
             default=None,
         )
         return best.session.session_id if best else None

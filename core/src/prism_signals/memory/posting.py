@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
 
-from ..contract.store import Posted, Posting, Recipient, RecipientState
+from ..contract.posting import Posted, Posting, Recipient, RecipientState
 from ..engine import lifecycle
 from ..errors import IdempotencyConflict, InboxFull, RateLimited
 from ..model.delivery import OPEN_STATES, Delivery
@@ -30,7 +30,8 @@ def put(project: Project, posting: Posting, now: datetime) -> Posted:
     if earlier is not None:
         names = [_name_of(row.delivery) for row in earlier.rows]
         return Posted(
-            earlier.entry().signal, tuple(_recipient(project, posting, n) for n in names),
+            earlier.entry().signal,
+            tuple(_recipient(project, posting, n) for n in names),
             duplicate=True,
         )
     _check_limits(project, posting, now)
@@ -88,7 +89,8 @@ def _check_limits(project: Project, posting: Posting, now: datetime) -> None:
             raise RateLimited(
                 f"At most {limit.most} signals in {limit.window.total_seconds():g} s are "
                 f"accepted for {limit.key}. Wait {wait:.1f} s.",
-                retry_after=wait, limit=limit.key,
+                retry_after=wait,
+                limit=limit.key,
             )
 
 
@@ -103,15 +105,14 @@ def _audience(project: Project, posting: Posting, now: datetime) -> list[Name]:
         if _waiting(project, name.canonical, now) >= posting.inbox_cap:
             raise InboxFull(
                 f"{name.display} has {posting.inbox_cap} signals waiting. Send more when some "
-                "are read.", recipient=name.display,
+                "are read.",
+                recipient=name.display,
             )
         return [name]
     start = now - posting.seen_within
     recent = {c for c, i in project.identities.items() if i.last_seen >= start}
     everyone = sorted((recent | set(posting.sessions)) - {posting.sender})
-    return [
-        _known(project, c) for c in everyone if _waiting(project, c, now) < posting.inbox_cap
-    ]
+    return [_known(project, c) for c in everyone if _waiting(project, c, now) < posting.inbox_cap]
 
 
 def _named(project: Project, posting: Posting) -> Name:
@@ -135,8 +136,10 @@ def _name_of(d: Delivery) -> Name:
 
 def _waiting(project: Project, recipient: str, now: datetime) -> int:
     return sum(
-        1 for row in project.inbox(recipient)
-        if row.delivery.state in OPEN_STATES and row.delivery.delivered_at is None
+        1
+        for row in project.inbox(recipient)
+        if row.delivery.state in OPEN_STATES
+        and row.delivery.delivered_at is None
         and row.record.signal.lane is Lane.AGENT
         and not lifecycle.overdue(row.delivery, row.expires_at, now)
     )
@@ -153,7 +156,8 @@ def _recipient(project: Project, posting: Posting, name: Name) -> Recipient:
         return Recipient(name, RecipientState.AWAY, None, seen)
     near = get_close_matches(name.canonical, project.identities, 3)
     return Recipient(
-        name, RecipientState.UNKNOWN,
+        name,
+        RecipientState.UNKNOWN,
         near=tuple(project.identities[c].name.display for c in near),
     )
 
@@ -172,21 +176,40 @@ def _record(project: Project, posting: Posting, names: list[Name], now: datetime
         ttl = now + posting.broadcast_ttl
         expires_at = min(expires_at, ttl) if expires_at else ttl
     for name in names:
-        record.rows.append(Row(record, Delivery(
-            record.signal.signal_id, name.canonical, name.display,
-            expects_action=posting.expects_action, wakes=posting.wakes,
-            session_id=posting.sessions.get(name.canonical),
-        ), expires_at))
+        record.rows.append(
+            Row(
+                record,
+                Delivery(
+                    record.signal.signal_id,
+                    name.canonical,
+                    name.display,
+                    expects_action=posting.expects_action,
+                    wakes=posting.wakes,
+                    session_id=posting.sessions.get(name.canonical),
+                ),
+                expires_at,
+            )
+        )
     return record
 
 
 def _system_record(project: Project, posting: Posting, now: datetime) -> Record:
     record = _new_record(project, posting, now)
     for name, session in sorted(posting.to_sessions, key=_by_name):
-        record.rows.append(Row(record, Delivery(
-            record.signal.signal_id, name.canonical, name.display, wakes=posting.wakes,
-            session_id=session, to_session=session,
-        ), record.signal.expires_at))
+        record.rows.append(
+            Row(
+                record,
+                Delivery(
+                    record.signal.signal_id,
+                    name.canonical,
+                    name.display,
+                    wakes=posting.wakes,
+                    session_id=session,
+                    to_session=session,
+                ),
+                record.signal.expires_at,
+            )
+        )
         _make_room(project, posting, name.canonical, session, now)
     return record
 
@@ -211,9 +234,7 @@ def _make_room(
 
 def _new_record(project: Project, posting: Posting, now: datetime) -> Record:
     signal = replace(posting.signal, payload=deepcopy(posting.signal.payload), created_at=now)
-    return Record(
-        signal, posting.sender, len(project.records), _content(posting), posting.coalesce
-    )
+    return Record(signal, posting.sender, len(project.records), _content(posting), posting.coalesce)
 
 
 def _commit(project: Project, posting: Posting, record: Record, now: datetime) -> None:
@@ -235,7 +256,8 @@ def _ack_by_reply(project: Project, reply: Record, now: datetime) -> tuple[Signa
     if not rows and parent.sender == reply.sender:
         partners = {row.delivery.recipient for row in reply.rows}
         rows = [
-            row for record in project.records.values()
+            row
+            for record in project.records.values()
             if record.signal.thread_id == reply.signal.thread_id and record.sender in partners
             for row in record.rows
             if row.delivery.recipient == reply.sender and row.delivery.delivered_at is not None

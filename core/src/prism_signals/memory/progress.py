@@ -26,8 +26,12 @@ def confirm(
 
 
 def hand_over(
-    project: Project, recipient: str, session_id: SessionId, signal_ids: Collection[SignalId],
-    method: str, now: datetime,
+    project: Project,
+    recipient: str,
+    session_id: SessionId,
+    signal_ids: Collection[SignalId],
+    method: str,
+    now: datetime,
 ) -> int:
     """These were put into an answer (S21)."""
     number = 0
@@ -103,17 +107,17 @@ def expire(records: Iterable[Record], limit: int, now: datetime) -> Swept:
     return Swept(expired=number)
 
 
-def archive(
-    records: Iterable[Record], older_than: timedelta, limit: int, now: datetime
-) -> Swept:
+def archive(records: Iterable[Record], older_than: timedelta, limit: int, now: datetime) -> Swept:
     """Move old signals that nothing more happens to (S27)."""
     moment = now - older_than
     number = 0
     for record in records:
         if number >= limit:
             break
-        if not record.archived and record.signal.created_at <= moment and all(
-            _finished(lifecycle.lapsed(row.delivery, now), moment) for row in record.rows
+        if (
+            not record.archived
+            and record.signal.created_at <= moment
+            and all(_finished(lifecycle.lapsed(row.delivery, now), moment) for row in record.rows)
         ):
             record.archived = True
             number += 1
@@ -123,12 +127,8 @@ def archive(
 def _finished(d: Delivery, moment: datetime) -> bool:
     if d.state in ENDED_STATES:
         return True
-    return (
-        d.state not in OPEN_STATES and d.delivered_at is not None and d.delivered_at <= moment
-    )
+    return d.state not in OPEN_STATES and d.delivered_at is not None and d.delivered_at <= moment
 
 
-def _rows(
-    project: Project, recipient: str, signal_ids: Collection[SignalId]
-) -> Iterable[Row]:
+def _rows(project: Project, recipient: str, signal_ids: Collection[SignalId]) -> Iterable[Row]:
     return [row for sid in dict.fromkeys(signal_ids) for row in project.rows_of(sid, recipient)]

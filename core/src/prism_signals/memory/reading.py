@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from ..contract.store import Counts, Page, Query
+from ..contract.reading import Counts, Page, Query
 from ..engine import lifecycle
 from ..errors import InvalidArgument
 from ..model.delivery import DeliveryState, Entry
@@ -69,14 +69,13 @@ def _past(row: Row, now: datetime) -> bool:
     """Out of time and never shown: it only waits for `expire`."""
     d = row.delivery
     return (
-        d.delivered_at is None and not lifecycle.runs(d, now)
+        d.delivered_at is None
+        and not lifecycle.runs(d, now)
         and lifecycle.overdue(d, row.expires_at, now)
     )
 
 
-def _matches(
-    project: Project, query: Query, now: datetime
-) -> Iterable[tuple[Record, Entry]]:
+def _matches(project: Project, query: Query, now: datetime) -> Iterable[tuple[Record, Entry]]:
     for record in project.records.values():
         if (record.archived and not query.archived) or not _signal_fits(record, query):
             continue
@@ -110,8 +109,7 @@ def _text(record: Record) -> str:
 
 def _asks_for_deliveries(query: Query) -> bool:
     return (
-        query.recipient is not None or query.unread_only or query.settled_only
-        or bool(query.states)
+        query.recipient is not None or query.unread_only or query.settled_only or bool(query.states)
     )
 
 

@@ -8,17 +8,9 @@ from datetime import datetime, timedelta
 from anyio.lowlevel import checkpoint
 
 from ..clock import Clock
-from ..contract.store import (
-    AckResult,
-    Claim,
-    Counts,
-    Page,
-    Posted,
-    Posting,
-    Query,
-    Recall,
-    Swept,
-)
+from ..contract.posting import Posted, Posting
+from ..contract.reading import Counts, Page, Query
+from ..contract.store import AckResult, Claim, Recall, Swept
 from ..model.delivery import Entry, Lease, Settlement
 from ..model.ids import SessionId, SignalId
 from ..model.names import Name, Scope
@@ -74,7 +66,11 @@ class MemoryStore:
         return progress.confirm(project, recipient, signal_ids, self._clock.now())
 
     async def hand_over(
-        self, scope: Scope, recipient: str, session_id: SessionId, signal_ids: Collection[SignalId],
+        self,
+        scope: Scope,
+        recipient: str,
+        session_id: SessionId,
+        signal_ids: Collection[SignalId],
         method: str,
     ) -> int:
         """These pending ones were put into an answer; gives the number newly delivered."""

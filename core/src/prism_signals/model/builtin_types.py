@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from pydantic import Field
+
 from .signal import Lane, Priority
 from .types import Payload, SignalType
 
@@ -23,7 +25,7 @@ class ReviewCompleted(Payload):
 
     spec_id: str
     summary: str
-    gaps: list[str] = []
+    gaps: list[str] = Field(default_factory=list)
     recommendation: str
 
 
@@ -45,7 +47,7 @@ class StatusUpdate(Payload):
     """Tells of progress."""
 
     description: str
-    artifacts: list[str] = []
+    artifacts: list[str] = Field(default_factory=list)
 
 
 class SpecStatusChanged(Payload):
@@ -86,12 +88,18 @@ class PeerLeft(Payload):
 
 _URGENT = Priority.URGENT
 BUILTIN_TYPES: tuple[SignalType, ...] = (
-    SignalType("ReviewRequested", "ask a peer to review something", ReviewRequested,
-               expects_action=True),
+    SignalType(
+        "ReviewRequested", "ask a peer to review something", ReviewRequested, expects_action=True
+    ),
     SignalType("ReviewCompleted", "deliver a review", ReviewCompleted),
     SignalType("Acknowledgment", "confirm receipt", Message, wakes=False),
-    SignalType("TaskAssigned", "delegate work to a peer", TaskAssigned, expects_action=True,
-               escalates_when_urgent=True),
+    SignalType(
+        "TaskAssigned",
+        "delegate work to a peer",
+        TaskAssigned,
+        expects_action=True,
+        escalates_when_urgent=True,
+    ),
     SignalType("StatusUpdate", "inform a peer of progress", StatusUpdate, wakes=False),
     SignalType("SpecStatusChanged", "a document has a new status", SpecStatusChanged, wakes=False),
     SignalType("Question", "ask a peer something", Message, expects_action=True),
@@ -99,16 +107,46 @@ BUILTIN_TYPES: tuple[SignalType, ...] = (
     SignalType("Loopback", "test the way to oneself", Message),
     SignalType("inform", "tell a peer something, at leisure", Content, wakes=False),
     SignalType("query", "ask a peer something", Content, expects_action=True),
-    SignalType("delegate", "hand work to a peer, now", Content, expects_action=True,
-               default_priority=_URGENT, always_escalates=True),
+    SignalType(
+        "delegate",
+        "hand work to a peer, now",
+        Content,
+        expects_action=True,
+        default_priority=_URGENT,
+        always_escalates=True,
+    ),
     SignalType("ack", "confirm receipt", Content, wakes=False),
     SignalType("warn", "warn a peer", Content),
-    SignalType("urgent", "interrupt a peer", Content, expects_action=True,
-               default_priority=_URGENT, always_escalates=True),
-    SignalType("MasterPreempted", "another session became master", MasterPreempted, wakes=False,
-               ttl=SYSTEM_TTL, lane=Lane.SYSTEM),
-    SignalType("PeerJoined", "an agent registered", PeerJoined, wakes=False, ttl=SYSTEM_TTL,
-               lane=Lane.SYSTEM),
-    SignalType("PeerLeft", "an agent left or timed out", PeerLeft, wakes=False, ttl=SYSTEM_TTL,
-               lane=Lane.SYSTEM),
+    SignalType(
+        "urgent",
+        "interrupt a peer",
+        Content,
+        expects_action=True,
+        default_priority=_URGENT,
+        always_escalates=True,
+    ),
+    SignalType(
+        "MasterPreempted",
+        "another session became master",
+        MasterPreempted,
+        wakes=False,
+        ttl=SYSTEM_TTL,
+        lane=Lane.SYSTEM,
+    ),
+    SignalType(
+        "PeerJoined",
+        "an agent registered",
+        PeerJoined,
+        wakes=False,
+        ttl=SYSTEM_TTL,
+        lane=Lane.SYSTEM,
+    ),
+    SignalType(
+        "PeerLeft",
+        "an agent left or timed out",
+        PeerLeft,
+        wakes=False,
+        ttl=SYSTEM_TTL,
+        lane=Lane.SYSTEM,
+    ),
 )

@@ -77,9 +77,7 @@ class Delivery:
     @property
     def unread(self) -> bool:
         """Not ended; for a type that expects no action, also not confirmed."""
-        return self.state not in ENDED_STATES and (
-            self.expects_action or self.confirmed_at is None
-        )
+        return self.state not in ENDED_STATES and (self.expects_action or self.confirmed_at is None)
 
 
 @dataclass(frozen=True, slots=True)

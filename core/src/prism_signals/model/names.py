@@ -15,7 +15,7 @@ SYSTEM = "system"
 
 _LONGEST = 64
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
-# Scripts whose letters are mistaken for one another (Unicode TS 39 §5.2): a name mixes none of them.
+# Scripts whose letters are mistaken for one another (Unicode TS 39 §5.2): a name has one of them.
 _CONFUSABLE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})
 
 
@@ -101,7 +101,9 @@ def parse_recipient(text: str) -> Name:
 
 
 def parse_project(text: str) -> str:
-    """Check a project id (`pid`) or a tenant: 1 to 128 of `A-Z a-z 0-9 . _ : -`, first a letter or digit.
+    """Check a project id (`pid`) or a tenant.
+
+    It has 1 to 128 characters of `A-Z a-z 0-9 . _ : -` and begins with a letter or digit.
 
     Raises:
         InvalidProject: It is empty or contains something else.

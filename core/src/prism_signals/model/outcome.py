@@ -59,7 +59,7 @@ HANDED_OVER = DeliveryOutcome(OutcomeKind.HANDED_OVER)
 
 
 def deferred(reason: str = "", *, after: timedelta | None = None) -> DeliveryOutcome:
-    """Certainly not shown; try again after a while, or at once when the strategy says it is ready."""
+    """Certainly not shown; try again after a while, or once the strategy says it is ready."""
     return DeliveryOutcome(OutcomeKind.DEFERRED, after, reason)
 
 

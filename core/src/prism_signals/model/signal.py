@@ -117,7 +117,7 @@ class Signal:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read the JSON text form; unknown keys are ignored, keys beyond SPEC-034 §5.3 are optional.
+        """Read the JSON text form. Unknown keys are ignored, those beyond SPEC-034 §5.3 optional.
 
         Raises:
             InvalidInput: It is not JSON, or a required key is missing or malformed.

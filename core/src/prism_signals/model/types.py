@@ -58,9 +58,7 @@ class SignalType:
 
     def escalates(self, priority: Priority) -> bool:
         """Whether a signal of this type and priority may interrupt (EP-0123 §3.2)."""
-        return self.always_escalates or (
-            self.escalates_when_urgent and priority is Priority.URGENT
-        )
+        return self.always_escalates or (self.escalates_when_urgent and priority is Priority.URGENT)
 
 
 class TypeRegistry:
