@@ -19,10 +19,12 @@ class ClientNotifications(Protocol):
         ...
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """Write one notification to the connection.
+        """Write one notification to the connection; it ends within a deadline of its own.
 
         Raises:
-            ConnectionError: The connection is closed.
+            ConnectionError: No complete notification was written, nor will be: the connection is
+                closed, or the client does not read.
+            TimeoutError: The client stopped reading in the middle; it may still read the rest.
         """
         ...
 
