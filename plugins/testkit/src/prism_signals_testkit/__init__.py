@@ -19,14 +19,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from .bus import BusConformance as BusConformance
     from .clause import clause as clause
     from .clause import clauses_of as clauses_of
+    from .directory import DirectoryConformance as DirectoryConformance
+    from .harness import BusHarness as BusHarness
+    from .harness import DirectoryHarness as DirectoryHarness
     from .harness import StoreHarness as StoreHarness
     from .store import StoreConformance as StoreConformance
 
 _HOME: dict[str, tuple[str, ...]] = {
     "clause": ("clause", "clauses_of"),
-    "harness": ("StoreHarness",),
+    "bus": ("BusConformance",),
+    "directory": ("DirectoryConformance",),
+    "harness": ("BusHarness", "DirectoryHarness", "StoreHarness"),
     "store": ("StoreConformance",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -36,7 +42,8 @@ __all__ = sorted(_MODULE_OF)
 # So that a failing scenario shows the values it compared.
 pytest.register_assert_rewrite(*(
     f"{__name__}.{module}" for module in (
-        "store_bench", "store_posting", "store_leasing", "store_progress", "store_reading",
+        "bus", "directory", "directory_bench", "directory_election", "store_bench",
+        "store_posting", "store_leasing", "store_progress", "store_reading",
     )
 ))
 
