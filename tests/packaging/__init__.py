@@ -1,0 +1,1 @@
+"""What an installer gets: every wheel, and what works with nothing else installed."""
