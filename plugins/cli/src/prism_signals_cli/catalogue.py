@@ -49,6 +49,7 @@ EXIT_CODES = (
     (4, "a limit or a conflict"),
     (5, "something is out of reach for now; try again"),
     (6, "the configuration cannot work"),
+    (130, "interrupted"),
 )
 """What each exit status means; the ones from 2 on are those of `prism_signals.ERROR_TABLE`."""
 
@@ -84,6 +85,6 @@ def overview(program: str, entries: Iterable[Entry], plugged: Iterable[Entry] = 
         f"'{program} COMMAND --help' explains a command, '{program} --version' tells the version.",
         "",
         "Exit status:",
-        *(f"  {code}  {meaning}" for code, meaning in EXIT_CODES),
+        *(f"  {code:<3}  {meaning}" for code, meaning in EXIT_CODES),
     ]
     return "\n".join(lines) + "\n"

@@ -30,6 +30,9 @@ from .failures import cause
 from .plugged import shadowed
 from .routes import planned_route, pushes
 
+Told = tuple[str, dict[str, Any]]
+"""What a check tells people, and what it tells programs."""
+
 _PATIENCE = 5.0
 _NOWHERE = "prism-doctor"  # a project of its own, in which nothing is ever stored
 
@@ -155,11 +158,11 @@ async def store(prism: Prism) -> Finding:
     """Whether the store can be read and written."""
     where = Scope(prism.settings.tenant, _NOWHERE)
 
-    async def probe() -> str:
+    async def probe() -> Told:
         # Confirming a signal that does not exist takes the way of every write and changes nothing.
         await prism.store.confirm(where, _NOWHERE, [new_signal_id()])
         await prism.store.counts(where, _NOWHERE)
-        return "reachable and writable"
+        return "reachable and writable", {}
 
     return await _timed("store", probe)
 
@@ -168,9 +171,9 @@ async def directory(prism: Prism) -> Finding:
     """Whether the directory answers."""
     pid = prism.settings.project or _NOWHERE
 
-    async def probe() -> str:
+    async def probe() -> Told:
         live = await prism.directory.sessions(prism.scope(pid))
-        return f"reachable, {len(live)} live sessions in {pid}"
+        return f"reachable, {len(live)} live sessions in {pid}", {"sessions": len(live)}
 
     return await _timed("directory", probe)
 
@@ -179,27 +182,27 @@ async def doorbell(prism: Prism) -> Finding:
     """Whether a ring is heard, and how fast."""
     where, session = Scope(prism.settings.tenant, _NOWHERE), new_session_id()
 
-    async def probe() -> str:
+    async def probe() -> Told:
         async with prism.bus.listen(where, session) as bells:
             started = time.perf_counter()
             await prism.bus.ring(Bell(BellKind.SIGNAL, where, (session,), new_signal_id()))
             async for _ in bells:
                 break
             heard = (time.perf_counter() - started) * 1000
-        return f"rung and heard in {heard:.2f} ms"
+        return f"rung and heard in {heard:.2f} ms", {"round_trip_ms": round(heard, 3)}
 
     return await _timed("doorbell", probe)
 
 
-async def _timed(check: str, probe: Callable[[], Awaitable[str]]) -> Finding:
+async def _timed(check: str, probe: Callable[[], Awaitable[Told]]) -> Finding:
     started = time.perf_counter()
     try:
         with anyio.fail_after(_PATIENCE):
-            detail = await probe()
+            detail, facts = await probe()
     except Exception as e:  # noqa: BLE001 - whatever a backend raises is what is to be told
         return broken(check, e)
     took = round((time.perf_counter() - started) * 1000, 2)
-    return Finding(check, Verdict.OK, detail, facts={"ms": took})
+    return Finding(check, Verdict.OK, detail, facts={**facts, "ms": took})
 
 
 def broken(check: str, error: BaseException) -> Finding:

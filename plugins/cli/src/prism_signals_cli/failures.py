@@ -24,6 +24,8 @@ def wants_json(args: Sequence[str]) -> bool:
 
 def report(error: Exception, *, command: str, as_json: bool) -> int:
     """Tell about any error; gives the exit status."""
+    import click
+
     from prism_signals import ERROR_TABLE, PrismError
 
     root = cause(error)
@@ -32,9 +34,12 @@ def report(error: Exception, *, command: str, as_json: bool) -> int:
         hint = _HINTS.get(meaning.exit_code, f"'{command} --help' shows what it takes.")
         return refuse(root.code, root.message, hint, as_json=as_json, status=meaning.exit_code,
                       details={**root.details, **({"retry": True} if meaning.retry else {})})
-    usage = _of_click(root)
-    if usage is not None:
-        return refuse("usage", usage, f"'{command} --help' shows what it takes.", as_json=as_json)
+    if isinstance(root, click.Abort):
+        return refuse("interrupted", "Interrupted.", f"'{command}' did not end.", as_json=as_json,
+                      status=130)
+    if isinstance(root, click.ClickException):
+        return refuse("usage", root.format_message(), f"'{command} --help' shows what it takes.",
+                      as_json=as_json)
     complain(visible("".join(traceback.format_exception(root)).rstrip()))
     return refuse("error", f"Unexpected {type(root).__name__}: {root}.",
                   "This is a bug; please report it with the lines above.", as_json=as_json,
@@ -59,11 +64,3 @@ def cause(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
-
-
-def _of_click(error: BaseException) -> str | None:
-    import click
-
-    if isinstance(error, click.ClickException):
-        return error.format_message()
-    return "Interrupted." if isinstance(error, click.Abort) else None

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 
 from . import catalogue
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells count it."""
+
 _HELP = ("--help", "-h", "help")
 
 
@@ -95,6 +98,8 @@ def _run_plugged(name: str, args: list[str]) -> int:
     try:
         run = getattr(import_module(module), function)
         status = run(args)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except Exception as e:  # noqa: BLE001 - as above
         from . import failures
 

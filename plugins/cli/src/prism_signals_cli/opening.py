@@ -69,7 +69,14 @@ async def speaker(prism: Prism, name: str | None, pid: str | None) -> Outsider:
 
 
 def onlooker(prism: Prism, pid: str | None) -> Outsider:
-    """Somebody who only looks at a project."""
+    """Somebody who only looks at a project.
+
+    Raises:
+        ForeignProject: Inside an agent's environment another project was given.
+    """
+    own = os.environ.get(IDENTITY_VARIABLE)
+    if own:
+        _refuse_another(own, None, pid)
     return prism.outside(_READER, pid)
 
 

@@ -31,11 +31,7 @@ def listing() -> tuple[Entry, ...]:
 
 def find(name: str) -> Entry | None:
     """The plugin command of that name, or None."""
-    for entries in (_recall() or (), None):
-        for entry in discover() if entries is None else entries:
-            if entry.name == name:
-                return entry
-    return None
+    return _named(name, _recall() or ()) or _named(name, discover())
 
 
 def discover() -> tuple[Entry, ...]:
@@ -54,6 +50,10 @@ def discover() -> tuple[Entry, ...]:
 def shadowed(registry: Registry) -> list[str]:
     """Names of plugin commands that cannot be reached, because `prism` has its own of that name."""
     return sorted(f.plugin.name for f in registry.commands if own(f.plugin.name) is not None)
+
+
+def _named(name: str, entries: tuple[Entry, ...]) -> Entry | None:
+    return next((e for e in entries if e.name == name), None)
 
 
 def _one_line(text: str) -> str:

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from prism_signals import Prism
+from prism_signals import Outsider, Prism
 
 from ..listing import incoming_lines, tur_entry
 from ..opening import run, speaker
 from ..options import page_options, speaker_options
 from ..plaintext import one_line, say, say_json
 
+_PAGE, _MOST_PAGES = 100, 100
 _ACKED = ("acked", "already_acked")
 _WORDS = {
     "acked": "acked",
@@ -36,14 +37,17 @@ def read_signals(
     ctx: click.Context, /, name: str | None, pid: str | None, as_json: bool, **wanted: Any
 ) -> int:
     """Show the signals for a name, oldest first. Nothing is changed by it."""
+    as_list = as_json and ctx.obj == "tur"
 
     async def act(prism: Prism) -> dict[str, Any]:
-        return await (await speaker(prism, name, pid)).read_signals(**wanted)
+        who = await speaker(prism, name, pid)
+        return await (_whole(who, wanted) if as_list else who.read_signals(**wanted))
 
     page = run(act)
-    if as_json:
-        # EP-0123's readers expect a list; the rest is for those who ask `prism`.
-        say_json([tur_entry(e) for e in page["signals"]] if ctx.obj == "tur" else page)
+    if as_list:
+        say_json([tur_entry(e) for e in page["signals"]])
+    elif as_json:
+        say_json(page)
     else:
         for entry in page["signals"]:
             say(*incoming_lines(entry))
@@ -71,6 +75,18 @@ def ack_signals(
             say(f"{one_line(r['signal_id'])}: {_WORDS.get(r['status'], r['status'])}")
         say(f"Acked {answer['acked']} of {len(answer['results'])}.")
     return 0 if all(r["status"] in _ACKED for r in answer["results"]) else 1
+
+
+async def _whole(who: Outsider, wanted: dict[str, Any]) -> dict[str, Any]:
+    """All pages in one, since EP-0123's readers know no pages; at most `_MOST_PAGES` of them."""
+    page = await who.read_signals(**{**wanted, "limit": _PAGE})
+    found = list(page["signals"])
+    for _ in range(_MOST_PAGES - 1):
+        if page["next"] is None:
+            break
+        page = await who.read_signals(**{**wanted, "limit": _PAGE, "cursor": page["next"]})
+        found += page["signals"]
+    return {"signals": found, "next": page["next"]}
 
 
 def _closing(page: dict[str, Any], *, unread_only: bool) -> list[str]:

@@ -28,7 +28,7 @@ def status(signal_id: str | None, name: str | None, pid: str | None, as_json: bo
     if as_json:
         say_json(answer)
     else:
-        say(*(_project_lines(answer) if signal_id is None else _signal_lines(answer)))
+        say(*(project_lines(answer) if signal_id is None else _signal_lines(answer)))
     return 0
 
 
@@ -45,7 +45,8 @@ async def _ask(
     return {"identity": who.name.display if me else None, **answer}
 
 
-def _project_lines(answer: dict[str, Any]) -> list[str]:
+def project_lines(answer: dict[str, Any]) -> list[str]:
+    """Who is here and what waits, as people read it."""
     lines = [f"Project {one_line(answer['pid'])}, tenant {one_line(answer['tenant'])}"]
     peers = answer["peers"]
     if peers is None:

@@ -83,8 +83,8 @@ async def _follow(
     who = onlooker(prism, pid)
     news = News(who, recipient, prism.clock.now() - _SKEW)
     await news.fresh()  # what is there already is not new
-    if not as_json:
-        complain(f"Watching {one_line(recipient or who.scope.pid)}. Ctrl-C ends it.")
+    # Also with --json: whoever started this process learns from it that nothing is missed from now.
+    complain(f"Watching {one_line(recipient or who.scope.pid)}. Ctrl-C ends it.")
     left = count
     while left is None or left > 0:
         for entry in (await news.fresh())[:left]:

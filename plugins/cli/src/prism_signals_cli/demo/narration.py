@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from ..listing import body
@@ -53,5 +54,5 @@ def closing(tree: str, verdict: str, total_ms: float) -> None:
 def _seen(seen: dict[str, Any]) -> list[str]:
     if "content" not in seen:
         return body(f"pending_signals: [{as_json(seen)}]")
-    meta = " ".join(f'{k}="{one_line(str(v))}"' for k, v in seen.get("meta", {}).items())
+    meta = " ".join(f'{k}="{escape(one_line(str(v)))}"' for k, v in seen.get("meta", {}).items())
     return body(f"<channel source=\"prism\" {meta}>\n{seen['content']}\n</channel>")

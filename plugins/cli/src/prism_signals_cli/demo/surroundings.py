@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 PROJECT = "PID-PGR01"
 
@@ -34,7 +35,7 @@ class Surroundings:
     @property
     def store_url(self) -> str:
         """The SQLite file of this run."""
-        return f"sqlite:///{self.folder / 'demo.db'}"
+        return f"sqlite://{quote((self.folder / 'demo.db').as_posix())}"
 
     def environment(self, **prism: str) -> dict[str, str]:
         """The environment of one process: what is kept, the demo's settings, and these."""
