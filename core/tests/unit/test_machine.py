@@ -282,3 +282,19 @@ TestHistories = Histories.TestCase
 TestHistories.settings = hypothesis_settings(
     max_examples=200, stateful_step_count=40, deadline=None
 )
+
+
+def test_a_poll_asks_for_just_what_could_be_pushed_now() -> None:
+    machine = DeliveryMachine([WAKER, FLOOR])
+    assert machine.poll(NOW) == Look(quiet=False, exclude=frozenset())
+    lease = a_lease()
+    offered(machine, lease)
+    machine.answered(refused("too long"), NOW)
+    assert isinstance(machine.next(NOW), Settle)
+    machine.settled()
+    machine.engaged(NOW)
+    refused_before = frozenset({lease.signal.signal_id})
+    assert machine.poll(NOW) == Look(quiet=True, exclude=refused_before)
+    machine.failed(NOW, timedelta(seconds=1))
+    assert machine.poll(NOW) is None  # it pauses
+    assert DeliveryMachine([FLOOR]).poll(NOW) is None

@@ -97,13 +97,17 @@ class Dispatcher:
                 self.machine.failed(self._clock.now(), _STORE_PAUSE)
 
     async def _rest(self, seconds: float) -> None:
-        """Wait for news, and behind that look by itself as often as the bus says (invariant 8)."""
+        """Wait for news, and behind that look by itself as often as the bus says (invariant 8).
+
+        A session that nothing can be pushed to sleeps through: what waits for verbs needs no poll.
+        """
         poll = self._bus.poll_interval.total_seconds()
-        with anyio.move_on_after(min(max(seconds, 0.0), poll)):
+        look = self.machine.poll(self._clock.now())
+        with anyio.move_on_after(min(max(seconds, 0.0), poll if look else inf)):
             await self._changed.wait()
         if self._changed.is_set():
             self._changed = anyio.Event()
-        elif seconds > poll and await self._store.pending(self._claim(Look(True, frozenset()))):
+        elif look and seconds > poll and await self._store.pending(self._claim(look)):
             self.machine.rang()
 
     async def _look(self, look: Look) -> None:

@@ -189,6 +189,13 @@ class DeliveryMachine:
             return Look(self._quiet(usable, now), frozenset(self._refused))
         return Rest(self._wake_at(now))
 
+    def poll(self, now: datetime) -> Look | None:
+        """What a look without a ring should ask for; None where nothing could be pushed anyway."""
+        usable = self._usable(now)
+        if self._hold is not None or not usable:
+            return None
+        return Look(self._quiet(usable, now), frozenset(self._refused))
+
     def rearmed(self) -> None:
         """`Rearm` was carried out."""
         self._rearm = False
