@@ -1,0 +1,1 @@
+"""Tests of what no single distribution owns."""

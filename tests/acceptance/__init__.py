@@ -1,0 +1,1 @@
+"""SPEC-034's acceptance test and criteria, over real processes."""
