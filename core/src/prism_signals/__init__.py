@@ -85,7 +85,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     ),
     "fingerprint": ("ancestors", "boot_id", "lives", "of_process", "of_this_process"),
     "hookspecs": ("hookimpl",),
-    "memory": ("MemoryBackend",),
+    "memory.backend": ("MemoryBackend",),
     "model.delivery": (
         "ENDED_STATES",
         "OPEN_STATES",

@@ -88,7 +88,7 @@ from .fingerprint import lives as lives
 from .fingerprint import of_process as of_process
 from .fingerprint import of_this_process as of_this_process
 from .hookspecs import hookimpl as hookimpl
-from .memory import MemoryBackend as MemoryBackend
+from .memory.backend import MemoryBackend as MemoryBackend
 from .model.delivery import ENDED_STATES as ENDED_STATES
 from .model.delivery import OPEN_STATES as OPEN_STATES
 from .model.delivery import Delivery as Delivery

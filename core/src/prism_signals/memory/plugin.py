@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from ..clock import Clock
@@ -12,7 +13,9 @@ from ..contract.descriptors import BackendURL, BusPlugin, DirectoryPlugin, Store
 from ..contract.directory import Directory
 from ..contract.store import Store
 from ..hookspecs import hookimpl
-from .backend import MemoryBackend
+
+if TYPE_CHECKING:
+    from .backend import MemoryBackend
 
 
 class MemoryPlugin:
@@ -43,6 +46,8 @@ class MemoryPlugin:
         return [BusPlugin("memory", ("memory",), self._open_bus)]
 
     def _backend(self, url: BackendURL, clock: Clock) -> MemoryBackend:
+        from .backend import MemoryBackend  # discovery is paid by everyone, this by its users
+
         name = url.text.partition(":")[2]
         backend = self._backends.get(name)
         if backend is None:
