@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -163,7 +163,11 @@ def _make_file(path: Path) -> None:
         raise StoreUnavailable(
             f"The store {path} is a folder. Name a file in it in PRISM_STORE_URL.", path=str(path)
         )
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    # Never open a file that is there: closing any descriptor of it takes away the locks that other
+    # connections of this process hold. The next to leave would believe itself the last one, and
+    # delete the write-ahead log under them.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
