@@ -58,8 +58,10 @@ def _check(report: Report, _: Sequence[str]) -> None:
 
 
 def _docs(report: Report, _: Sequence[str]) -> None:
+    python = str(workspace())
+    report.step("docs generate", [python, "-m", "docs.generate"], test_environ())
     options = ["-W", "--keep-going", "-E", "-q"]
-    command = [str(workspace()), "-m", "sphinx", *options, "docs", "site"]
+    command = [python, "-m", "sphinx", *options, "docs", "site"]
     report.step("docs build", command, test_environ())
 
 
