@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
@@ -38,14 +39,14 @@ class Suite:
     an error.
     """
 
-    defined: ClassVar[list[type[Suite]]] = []
-    """Every subclass outside the kit, in the order of definition."""
+    defined: ClassVar[dict[type[Suite], str | None]] = {}
+    """Every subclass outside the kit, and the file it was defined in."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
             return
-        Suite.defined.append(cls)
+        Suite.defined[cls] = getattr(sys.modules.get(cls.__module__), "__file__", None)
         if "__init__" in vars(cls):
             raise TypeError(
                 f"{cls.__name__} defines __init__, so pytest would run none of its tests. "
