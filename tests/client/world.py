@@ -84,7 +84,6 @@ class World:
         self,
         surface: str | None,
         *,
-        project: str = "",
         command: Sequence[str] = (PRISM, "mcp"),
         cwd: Path | None = None,
         python_path: Sequence[Path] = (),
@@ -96,7 +95,7 @@ class World:
             env["PYTHONPATH"] = os.pathsep.join(map(str, python_path))
         errors = self.folder / f"stderr-{len(self._gateways)}"
         process = start(command, env, cwd or self.folder, errors)
-        return self.adopt(Gateway(process, errors, project or env.get("PRISM_PROJECT", "")))
+        return self.adopt(Gateway(process, errors, env.get("PRISM_PROJECT", "")))
 
     def adopt(self, gateway: Gateway) -> Gateway:
         """Take care of a gateway that was started elsewhere."""
