@@ -89,7 +89,8 @@ class Attendance:
                     "Call prism_start to open a new one."
                 )
             if self._hosted is None:
-                self._hosted = await self._open(self._scope(pid), self._name(identity))
+                name = self._name(identity)  # first: without one, no other argument helps
+                self._hosted = await self._open(self._scope(pid), name)
             _check_same(self._hosted.registration, pid, identity)
             return self._hosted
 
