@@ -36,17 +36,28 @@ def core() -> str:
 
 def of_plugins() -> str:
     """The settings of the plugins in this workspace, a table for each."""
+    return "\n\n".join(
+        f"### {code(name)}, from {distribution}\n\n"
+        + table(_HEAD, _rows(model, plugin_prefix(name), f"[{name}] "))
+        for distribution, name, model in models()
+    )
+
+
+def models() -> list[tuple[str, str, type[BaseModel]]]:
+    """The plugins of this workspace that have settings: distribution, name, model."""
     registry = Registry.discover()
-    plugins = [(f.origin.distribution, f.plugin.name, f.plugin.settings) for f in registry.gateways]
-    plugins += [
-        (f.origin.distribution, f.plugin.name, f.plugin.settings) for f in registry.strategies
+    found = [(f.origin, f.plugin.name, f.plugin.settings) for f in registry.gateways]
+    found += [(f.origin, f.plugin.name, f.plugin.settings) for f in registry.strategies]
+    return [
+        (origin.distribution, name, model)
+        for origin, name, model in found
+        if model is not None and origin.distribution.startswith(OURS)
     ]
-    parts = []
-    for distribution, name, model in plugins:
-        if model is not None and distribution.startswith(OURS):
-            rows = _rows(model, f"{PREFIX}{name.upper()}_", f"[{name}] ")
-            parts.append(f"### {code(name)}, from {distribution}\n\n{table(_HEAD, rows)}")
-    return "\n\n".join(parts)
+
+
+def plugin_prefix(name: str) -> str:
+    """How the variables of a plugin begin."""
+    return f"{PREFIX}{name.upper()}_"
 
 
 def sqlite_options() -> str:

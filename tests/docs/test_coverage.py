@@ -70,6 +70,14 @@ def test_every_test_that_a_page_names_exists_and_is_not_held_back(
     assert wrong == []
 
 
+def test_every_ruled_departure_and_contradiction_is_repeated() -> None:
+    _, _, rest = COVERAGE.read_text("utf-8").partition("## Ruled departures from the letter")
+    departures, _, contradictions = rest.partition("\n## ")
+    # As many as the design rules, and as many as were found; head and line not counted.
+    assert departures.count("\n| ") == 18 + 2
+    assert contradictions.count("\n| ") == 20 + 2
+
+
 def test_every_name_of_a_test_is_understood() -> None:
     for page in pages():
         text = page.read_text("utf-8")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import inspect
 import re
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from docs.blocks.contracts import NAMES, columns, rules
 from docs.blocks.plugins import specs
+from docs.blocks.settings import models, plugin_prefix
 from docs.generate import PAGES, generated
-from prism_signals import ERROR_TABLE, Registry, Settings
+from prism_signals import ERROR_TABLE, Registry, Settings, Signal, iso, render_text
 from prism_signals_cli.catalogue import COMMANDS
 from prism_signals_gateway_mcp.verbs import VERBS, Verb
 from prism_signals_testkit import clauses as shown_clauses
 from tests.client import ROOT
 
-from .pages import all_pages, first_cells, headings, name_of
+from .pages import all_pages, blocks, first_cells, headings, name_of
 
 REFERENCE = PAGES / "reference"
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
@@ -56,21 +59,14 @@ def test_every_error_that_a_verb_names_exists() -> None:
 
 
 def test_every_setting_has_its_row() -> None:
-    told = first_cells(text("settings.md"))
-    assert {f"PRISM_{f.upper()}" for f in Settings.model_fields} <= set(told)
-    registry = Registry.discover()
-    models = [(f.origin, f.plugin.settings) for f in registry.strategies]
-    models += [(f.origin, f.plugin.settings) for f in registry.gateways]
-    for origin, model in models:
-        if model is not None and origin.distribution.startswith("prism-signals"):
-            names = [f.upper() for f in model.model_fields]
-            assert all(
-                any(t.startswith("PRISM_") and t.endswith(f"_{n}") for t in told) for n in names
-            )
+    wanted = [f"PRISM_{f.upper()}" for f in Settings.model_fields]
+    for _, plugin, model in models():
+        wanted += [f"{plugin_prefix(plugin)}{f.upper()}" for f in model.model_fields]
+    assert [t for t in first_cells(text("settings.md")) if t in wanted] == wanted
 
 
 def test_every_setting_that_a_page_names_exists() -> None:
-    known = set(first_cells(text("settings.md"))) | {"PRISM_DOCTOR"}
+    known = set(first_cells(text("settings.md")))
     for page in all_pages():
         named = set(re.findall(r"PRISM_[A-Z_]+[A-Z]", page.read_text("utf-8")))
         assert named <= known, name_of(page)
@@ -117,6 +113,24 @@ def test_every_table_and_column_of_the_store_is_told() -> None:
             assert names == columns()[archives[table]]
         else:
             assert told == names, table
+
+
+def test_the_channel_event_is_shown_as_it_is() -> None:
+    (shown,) = (b.text for b in blocks(PAGES / "how-to" / "claude-code.md") if "📨" in b.text)
+    signal_id = str(uuid4())
+    signal = Signal.from_dict(
+        {
+            "signal_id": signal_id,
+            "from_identity": "Lola",
+            "from_session": str(uuid4()),
+            "to_identity": "Donna",
+            "signal_type": "ReviewRequested",
+            "created_at": iso(datetime.now(UTC)),
+            "payload": {"spec_id": "SPEC-033", "instructions": "Please review SPEC-033."},
+        }
+    )
+    for line in render_text(signal).splitlines():
+        assert any(line.startswith(told.partition("…")[0]) for told in shown.splitlines() if told)
 
 
 def test_the_glossary_has_every_word_of_the_design() -> None:
