@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from prism_signals import CommandPlugin, GatewayPlugin, Prism, hookimpl
+from prism_signals import CommandPlugin, GatewayPlugin, hookimpl
 
 from .settings import Era, MCPSettings
+
+if TYPE_CHECKING:
+    from prism_signals import Prism  # discovery imports this module, and needs no engine for it
 
 __all__ = ["Era", "MCPSettings", "prism_commands", "prism_gateways"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -106,10 +107,23 @@ async def answer(
 
 
 def _text(answer: Mapping[str, Any], *, is_error: bool = False) -> types.CallToolResult:
-    text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
-    text.encode()  # what UTF-8 cannot carry fails here, where it still becomes an answer
+    text = _visible(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)], is_error=is_error
+    )
+
+
+def _visible(text: str) -> str:
+    """The same JSON, with everything escaped that no reader sees.
+
+    Peer text can hold control sequences, line separators, reversed or hidden writing. Outside of
+    strings JSON has none of these, so the text keeps its meaning.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or unicodedata.category(c) == "Zs" else json.dumps(c)[1:-1]
+        for c in text
     )
 
 

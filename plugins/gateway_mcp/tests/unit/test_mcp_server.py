@@ -123,6 +123,18 @@ def test_a_signal_goes_out_and_its_answer_is_one_text(tmp_path: Path) -> None:
         assert server.call("prism_recall", signal_id=sent["signal_id"])
 
 
+def test_an_answer_hides_nothing_and_loses_nothing(shared: Server) -> None:
+    text = "a\x9b31m \u202egnp.exe \u2028\u200b\U000e0041 \u00a0é 🌍 \x00\x7f"
+    sent = shared.call(
+        "prism_signal", pid="PID-1", to="Lola", signal_type="Question", payload={"message": text}
+    )
+    frame = shared.answer(shared.begin_tool("prism_status", signal_id=sent["signal_id"]))
+    raw = frame["result"]["content"][0]["text"]
+    assert shared.read(frame, is_error=False)["signal"]["payload"] == {"message": text}
+    assert {c for c in raw if not c.isprintable()} == {"\u00a0"}
+    assert "é 🌍" in raw
+
+
 def test_a_session_that_was_wrapped_comes_back_with_start(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         server.initialize()
