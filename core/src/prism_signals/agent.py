@@ -14,7 +14,7 @@ from .engine.dispatcher import ring_settled
 from .engine.hosting import HostedSession, Surroundings
 from .engine.office import Draft, Sender
 from .engine.routing import Route
-from .engine.verbs import Verbs
+from .engine.verbs import Selection, Verbs
 from .model.ids import SignalId
 from .model.names import Name, parse_name
 from .model.session import Session
@@ -158,20 +158,11 @@ class Agent:
         cursor: str | None = None,
     ) -> dict[str, Any]:
         """`prism_read_signals`: look; what is listed counts as handed over, nothing is acked."""
+        wanted = Selection(unread_only, thread_id, signal_id, query, limit, cursor)
 
         async def act() -> dict[str, Any]:
             r = self._attendance.current().registration
-            reading = await self._verbs.read(
-                r.scope,
-                r.name,
-                r.session_id,
-                unread_only=unread_only,
-                thread_id=thread_id,
-                signal_id=signal_id,
-                query=query,
-                limit=limit,
-                cursor=cursor,
-            )
+            reading = await self._verbs.read(r.scope, r.name, r.session_id, wanted)
             if reading.shown:
                 await self._around.store.hand_over(
                     r.scope, r.name.canonical, r.session_id, reading.shown, READ
@@ -246,25 +237,9 @@ class Agent:
 
     async def _context(self) -> dict[str, Any]:
         hosted = self._attendance.current()
-        r = hosted.registration
-        about = await self._verbs.project(r.scope, None)
-        return {
-            "context": {
-                "session": r.session_id,
-                "identity": r.name.display,
-                "pid": r.scope.pid,
-                "surface": r.surface,
-                "route": hosted.route_status(),
-            },
-            "rules_reminders": list(self._around.settings.rules_reminders),
-            "pending_signals": [],
-            "controller_status": {
-                "role": "master" if about["master"] == r.name.display else "peer",
-                "master": about["master"],
-                "peers": about["peers"],
-            },
-            **({"warnings": list(self.route.warnings)} if self.route.warnings else {}),
-        }
+        about = await self._verbs.project(hosted.registration.scope, None)
+        rules = self._around.settings.rules_reminders
+        return _context(hosted, about, rules, self.route.warnings)
 
     async def _attach(
         self, hosted: HostedSession, answer: dict[str, Any], method: str | None
@@ -279,3 +254,27 @@ class Agent:
             counts = await self._around.store.counts(claim.scope, claim.recipient)
             if counts.pending:
                 answer["more"] = counts.pending
+
+
+def _context(
+    hosted: HostedSession, about: dict[str, Any], rules: list[str], warnings: tuple[str, ...]
+) -> dict[str, Any]:
+    """The answer of `prism_start`, before the drain (SPEC-034 §10.3)."""
+    r = hosted.registration
+    return {
+        "context": {
+            "session": r.session_id,
+            "identity": r.name.display,
+            "pid": r.scope.pid,
+            "surface": r.surface,
+            "route": hosted.route_status(),
+        },
+        "rules_reminders": list(rules),
+        "pending_signals": [],
+        "controller_status": {
+            "role": "master" if about["master"] == r.name.display else "peer",
+            "master": about["master"],
+            "peers": about["peers"],
+        },
+        **({"warnings": list(warnings)} if warnings else {}),
+    }

@@ -8,7 +8,7 @@ from typing import Any
 
 from .contract.reading import Page, Query
 from .engine.office import Draft, PostOffice, Sender
-from .engine.verbs import Verbs
+from .engine.verbs import Selection, Verbs
 from .errors import InvalidArgument, UnknownSignal
 from .model.delivery import DeliveryState, Entry
 from .model.ids import SessionId, SignalId, canonical_uuid
@@ -45,6 +45,8 @@ class Outsider:
         """Send a signal; the answer is that of `prism_signal`."""
         draft = Draft(to, signal_type, payload, in_reply_to, priority, expires_in, idempotency_key)
         sent = await self.office.send(Sender(self.scope, self.name, self.session_id), draft)
+        # It has no session, but whoever sends can be answered: it is not unknown any more.
+        await self.office.store.seen(self.scope, self.name)
         return sent.as_dict()
 
     async def read_signals(
@@ -58,17 +60,8 @@ class Outsider:
         cursor: str | None = None,
     ) -> dict[str, Any]:
         """What there is for this name; changes nothing."""
-        reading = await self.verbs.read(
-            self.scope,
-            self.name,
-            None,
-            unread_only=unread_only,
-            thread_id=thread_id,
-            signal_id=signal_id,
-            query=query,
-            limit=limit,
-            cursor=cursor,
-        )
+        wanted = Selection(unread_only, thread_id, signal_id, query, limit, cursor)
+        reading = await self.verbs.read(self.scope, self.name, None, wanted)
         return reading.answer
 
     async def ack_signals(self, signal_ids: Sequence[str]) -> dict[str, Any]:

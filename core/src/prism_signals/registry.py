@@ -238,33 +238,9 @@ class Registry:
                 )
             )
             return []
-        good = []
-        for d in answer:
-            version = getattr(d, "api_version", API_VERSION)
-            if not isinstance(d, kind):
-                self.problems.append(
-                    Problem(
-                        origin,
-                        f"{origin}: {hook} gave {type(d).__name__}, it must give "
-                        f"{kind.__name__}. Report it to {origin.distribution}.",
-                    )
-                )
-            elif version != API_VERSION:
-                newer = (
-                    "Upgrade prism-signals-core"
-                    if version > API_VERSION
-                    else (f"Upgrade {origin.distribution}")
-                )
-                self.problems.append(
-                    Problem(
-                        origin,
-                        f"{origin}: {d.name} is written for plugin contract {version}, this "
-                        f"core speaks {API_VERSION}. {newer}.",
-                    )
-                )
-            else:
-                good.append(d)
-        return good
+        wrong = [(d, _misfit(origin, hook, d, kind)) for d in answer]
+        self.problems += [Problem(origin, why) for _, why in wrong if why]
+        return [d for d, why in wrong if not why]
 
     def _without_duplicates(self, found: list[Found[Any]]) -> list[Found[Any]]:
         by_name: dict[str, list[Found[Any]]] = {}
@@ -291,6 +267,24 @@ def _named(found: Sequence[Found[T]], name: str, what: str, problems: Sequence[P
     names = ", ".join(sorted(str(getattr(f.plugin, "name", "?")) for f in found)) or "none"
     hint = broken[0] if broken else f"Install the package that brings it. Installed: {names}."
     raise NoSuchPlugin(f"No {what} named {name!r} is usable. {hint}")
+
+
+def _misfit(origin: Origin, hook: str, given: Any, kind: type[Any]) -> str:
+    """Why a descriptor cannot be used; empty where it can."""
+    if not isinstance(given, kind):
+        return (
+            f"{origin}: {hook} gave {type(given).__name__}, it must give {kind.__name__}. Report "
+            f"it to {origin.distribution}."
+        )
+    version = getattr(given, "api_version", API_VERSION)
+    if version == API_VERSION:
+        return ""
+    older = "prism-signals-core" if version > API_VERSION else origin.distribution
+    name = getattr(given, "name", "?")
+    return (
+        f"{origin}: {name} is written for plugin contract {version}, this core speaks "
+        f"{API_VERSION}. Upgrade {older}."
+    )
 
 
 def _bad_hooks(plugin: object) -> list[str]:

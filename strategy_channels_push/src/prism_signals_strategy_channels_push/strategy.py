@@ -89,7 +89,7 @@ async def open_channels_push(
     Raises:
         StrategyUnavailable: There is no such connection, or it was opened without the capability.
     """
-    client = context.offered(ClientNotifications)  # type: ignore[type-abstract]  # asks for a Protocol
+    client = context.offered(ClientNotifications)
     if client is None:
         raise StrategyUnavailable(
             "No MCP connection that can carry channel events: the client has not finished the "

@@ -83,7 +83,7 @@ class Surroundings:
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("conformance"))
     redelivered: bool = False
 
-    def offered(self, capability: type[Any]) -> Any:
+    def offered(self, capability: Any) -> Any:
         return self.client if isinstance(self.client, capability) else None
 
     def ready(self) -> None:

@@ -28,7 +28,7 @@ class PiggybackStrategy(SignalDeliveryStrategy):
 
     async def deliver(self, signal: Signal) -> DeliveryOutcome:
         """Put it into the answer; deferred where none is being built, or where it is full."""
-        answer = self._context.offered(AnswerBuilder)  # type: ignore[type-abstract]  # a Protocol
+        answer = self._context.offered(AnswerBuilder)
         if answer is None:
             return deferred("no answer is being built")
         if not answer.add(signal):

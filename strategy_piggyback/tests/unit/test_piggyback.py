@@ -56,7 +56,7 @@ class Surroundings:
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("test"))
     redelivered: bool = False
 
-    def offered(self, capability: type[Any]) -> Any:
+    def offered(self, capability: Any) -> Any:
         return self.answer if isinstance(self.answer, capability) else None
 
     def ready(self) -> None:

@@ -82,8 +82,11 @@ class StrategyContext(Protocol):
         """Whether the signal being delivered was or may have been shown before."""
         ...
 
-    def offered(self, capability: type[C]) -> C | None:
-        """What the gateway offers of this kind now, or None."""
+    def offered(self, capability: Callable[..., C]) -> C | None:
+        """What the gateway offers of this type now, or None; for example `ClientNotifications`.
+
+        (The parameter is not declared `type[C]`, because type checkers refuse a Protocol there.)
+        """
         ...
 
     def ready(self) -> None:

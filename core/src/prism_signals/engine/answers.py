@@ -70,11 +70,13 @@ class Attacher:
     async def attach(
         self, answer: Answer, claim: Claim, floor: Sequence[StrategyTask], method: str | None
     ) -> int:
-        """Fill the answer; gives how many signals had to stay behind.
+        """Fill the answer; gives how many signals had to stay behind. Without a floor, none is taken.
 
         A cancelled call frees what it had claimed. What is put into an answer settles as
         `HANDED_OVER`: the agent's next verb is the evidence that it was read.
         """
+        if not floor:  # nothing here shows signals in answers: leave them to the push path
+            return 0
         with anyio.CancelScope(shield=True):  # or leases could be granted and then forgotten
             leases = list(await self.store.lease(claim))
         left = list(leases)

@@ -167,51 +167,46 @@ class PostOffice:
         coalesce: str | None = None,
     ) -> None:
         """Emit a system signal to these sessions; trouble is logged, never raised."""
-        targets = list(to)
+        targets = tuple((s.name, s.session_id) for s in to)
         if not targets:
             return
-        kind = self.types.get(signal_type)
-        single = len(targets) == 1
-        now = self.clock.now()
-        sid = new_signal_id()
-        signal = Signal(
+        name = targets[0][0] if len(targets) == 1 else Name(BROADCAST, BROADCAST)
+        signal = self._system_signal(scope, signal_type, payload, name)
+        posting = Posting(signal, name, SYSTEM, wakes=False, to_sessions=targets, coalesce=coalesce)
+        sessions = tuple(session_id for _, session_id in targets)
+        try:
+            stored = (await self.store.put(posting)).signal
+            await self.bus.ring(
+                Bell(
+                    BellKind.SIGNAL,
+                    scope,
+                    sessions,
+                    stored.signal_id,
+                    stored,
+                    broadcast=name.canonical == BROADCAST,
+                )
+            )
+        except PrismError as e:
+            self.log.warning("%s was not announced: %s", signal_type, e)
+
+    def _system_signal(
+        self, scope: Scope, signal_type: str, payload: dict[str, Any], to: Name
+    ) -> Signal:
+        ttl, now, sid = self.types.get(signal_type).ttl, self.clock.now(), new_signal_id()
+        return Signal(
             signal_id=sid,
             tenant=scope.tenant,
             pid=scope.pid,
             from_identity=SYSTEM,
             from_session=NIL_SESSION,
-            to_identity=targets[0].name.display if single else BROADCAST,
+            to_identity=to.display,
             signal_type=signal_type,
             payload=payload,
             created_at=now,
             thread_id=sid,
             lane=Lane.SYSTEM,
-            expires_at=now + kind.ttl if kind.ttl else None,
+            expires_at=now + ttl if ttl else None,
         )
-        name = targets[0].name if single else Name(BROADCAST, BROADCAST)
-        try:
-            posted = await self.store.put(
-                Posting(
-                    signal,
-                    name,
-                    SYSTEM,
-                    wakes=False,
-                    coalesce=coalesce,
-                    to_sessions=tuple((s.name, s.session_id) for s in targets),
-                )
-            )
-            await self.bus.ring(
-                Bell(
-                    BellKind.SIGNAL,
-                    scope,
-                    tuple(s.session_id for s in targets),
-                    sid,
-                    posted.signal,
-                    broadcast=not single,
-                )
-            )
-        except PrismError as e:
-            self.log.warning("%s was not announced: %s", signal_type, e)
 
     async def _compose(self, sender: Sender, name: Name, kind: SignalType, draft: Draft) -> Signal:
         payload = check_payload(kind, draft.payload, max_bytes=self.settings.max_payload)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from logging import Logger
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskStatus
@@ -82,9 +82,9 @@ class Context:
     on_ready: Callable[[], None]
     redelivered: bool = False
 
-    def offered(self, capability: type[C]) -> C | None:
-        """What the gateway offers of this kind now, or None."""
-        return self.offers.find(capability)
+    def offered(self, capability: Callable[..., C]) -> C | None:
+        """What the gateway offers of this type now, or None."""
+        return self.offers.find(cast("type[C]", capability))
 
     def ready(self) -> None:
         """The surface can take signals again."""

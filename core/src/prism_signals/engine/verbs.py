@@ -28,6 +28,27 @@ _RECALL_HINTS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Which of one's own signals to read: the arguments of the read verb, unchecked.
+
+    Attributes:
+        unread_only: Leave what is done with.
+        thread_id: Only this thread.
+        signal_id: Only this signal, whole, whatever its state.
+        query: Text it contains.
+        limit: The most entries.
+        cursor: `next` of the page before.
+    """
+
+    unread_only: bool = True
+    thread_id: str | None = None
+    signal_id: str | None = None
+    query: str | None = None
+    limit: int = 20
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """A page of one's own signals.
 
@@ -48,33 +69,25 @@ class Verbs:
     directory: Directory
 
     async def read(
-        self,
-        scope: Scope,
-        me: Name,
-        session: SessionId | None,
-        *,
-        unread_only: bool,
-        thread_id: str | None,
-        signal_id: str | None,
-        query: str | None,
-        limit: int,
-        cursor: str | None,
+        self, scope: Scope, me: Name, session: SessionId | None, wanted: Selection
     ) -> Reading:
         """Signals for `me`, oldest first. The store is not changed."""
+        limit = wanted.limit
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_READ:
             raise InvalidArgument(f"limit must be a whole number from 1 to {MOST_READ}.")
-        if signal_id is not None:
-            return await self._one(scope, me, signal_id)
+        if wanted.signal_id is not None:
+            return await self._one(scope, me, wanted.signal_id)
+        thread = _id(wanted.thread_id, "thread_id") if wanted.thread_id else None
         page = await self.store.read(
             Query(
                 scope,
                 recipient=me.canonical,
-                unread_only=unread_only,
+                unread_only=wanted.unread_only,
                 session_id=session,
-                settled_only=unread_only and session is not None,
-                thread_id=SignalId(_id(thread_id, "thread_id")) if thread_id else None,
-                text=query or None,
-                before=cursor,
+                settled_only=wanted.unread_only and session is not None,
+                thread_id=SignalId(thread) if thread else None,
+                text=wanted.query or None,
+                before=wanted.cursor,
                 limit=limit,
             )
         )

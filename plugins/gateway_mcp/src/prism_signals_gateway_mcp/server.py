@@ -26,6 +26,36 @@ _log = logging.getLogger(__name__)
 _Context = ServerRequestContext[Any, Any]
 
 
+class _Handlers:
+    """What the server answers with, for one connection."""
+
+    def __init__(self, connection: Connection, needs: HandshakeNeeds) -> None:
+        self._connection, self._needs = connection, needs
+        self._tools = types.ListToolsResult(tools=[_tool(v) for v in VERBS])
+        self._verbs = {v.name: v for v in VERBS}
+
+    async def list_tools(
+        self, context: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        self._connection.requested(modern=_modern(context))
+        return self._tools
+
+    async def call_tool(
+        self, context: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        self._connection.requested(modern=_modern(context))
+        verb = self._verbs.get(params.name)
+        if verb is None:
+            raise MCPError(
+                types.INVALID_PARAMS,
+                f"Unknown tool {ascii(params.name)[:80]}. The tools are: {', '.join(self._verbs)}.",
+            )
+        return await answer(verb, self._connection, params.arguments or {})
+
+    async def initialized(self, context: _Context, params: types.NotificationParams) -> None:
+        self._connection.initialized()
+
+
 def build_server(connection: Connection, needs: HandshakeNeeds, version: str) -> Server[Any]:
     """The server that serves this connection.
 
@@ -34,36 +64,13 @@ def build_server(connection: Connection, needs: HandshakeNeeds, version: str) ->
         needs: What the route needs from the handshake.
         version: This gateway's version.
     """
-    tools = types.ListToolsResult(tools=[_tool(v) for v in VERBS])
-    verbs = {v.name: v for v in VERBS}
-
-    async def list_tools(
-        context: _Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        connection.requested(modern=_modern(context))
-        return tools
-
-    async def call_tool(
-        context: _Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        connection.requested(modern=_modern(context))
-        verb = verbs.get(params.name)
-        if verb is None:
-            raise MCPError(
-                types.INVALID_PARAMS,
-                f"Unknown tool {ascii(params.name)[:80]}. The tools are: {', '.join(verbs)}.",
-            )
-        return await answer(verb, connection, params.arguments or {})
-
-    async def initialized(context: _Context, params: types.NotificationParams) -> None:
-        connection.initialized()
-
+    handlers = _Handlers(connection, needs)
     server: Server[Any] = Server(
         NAME,
         version=version,
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
     )
 
     async def discover(context: _Context, params: types.RequestParams) -> types.DiscoverResult:
@@ -78,7 +85,7 @@ def build_server(connection: Connection, needs: HandshakeNeeds, version: str) ->
         )
 
     server.add_notification_handler(
-        "notifications/initialized", types.NotificationParams, initialized
+        "notifications/initialized", types.NotificationParams, handlers.initialized
     )
     server.add_request_handler("server/discover", types.RequestParams, discover)
     return server
