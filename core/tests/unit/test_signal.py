@@ -123,10 +123,7 @@ json_values = st.recursive(
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
     | texts,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(texts, inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=10,
 )
 
