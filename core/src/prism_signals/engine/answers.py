@@ -70,7 +70,7 @@ class Attacher:
     async def attach(
         self, answer: Answer, claim: Claim, floor: Sequence[StrategyTask], method: str | None
     ) -> int:
-        """Fill the answer; gives how many signals had to stay behind. Without a floor, none is taken.
+        """Fill the answer; gives how many signals had to stay behind.
 
         A cancelled call frees what it had claimed. What is put into an answer settles as
         `HANDED_OVER`: the agent's next verb is the evidence that it was read.
