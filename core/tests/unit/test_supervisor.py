@@ -153,8 +153,8 @@ async def test_a_deadline_ends_it_as_unknown_and_it_goes_on() -> None:
 
     task = a_task(opening(deliver))
     async with running(task):
-        assert await kind_of(task, SHORT) == (OutcomeKind.UNKNOWN, False)
-        assert await kind_of(task, SHORT) == (OutcomeKind.UNKNOWN, False)
+        assert await kind_of(task, SHORT) == (OutcomeKind.UNKNOWN, True)
+        assert await kind_of(task, SHORT) == (OutcomeKind.UNKNOWN, True)
 
 
 async def test_one_that_swallows_cancellation_is_stuck_but_harms_nobody() -> None:
@@ -171,9 +171,35 @@ async def test_one_that_swallows_cancellation_is_stuck_but_harms_nobody() -> Non
     stuck, neighbour = a_task(opening(deliver)), a_task(opening(good))
     async with running(stuck, neighbour):
         assert await kind_of(stuck, SHORT) == (OutcomeKind.UNKNOWN, True)
-        assert (await kind_of(stuck, SHORT))[0] in (OutcomeKind.DEFERRED, OutcomeKind.UNKNOWN)
+        assert stuck.as_dict()["state"] == "crashed"
+        assert (await kind_of(stuck, SHORT))[0] is OutcomeKind.DEFERRED
         assert await kind_of(neighbour) == (OutcomeKind.CONFIRMED, False)
         free.set()
+        with anyio.fail_after(5):
+            while not stuck.usable:  # it has ended after all
+                await anyio.lowlevel.checkpoint()
+        assert await kind_of(stuck) == (OutcomeKind.CONFIRMED, False)
+
+
+async def test_exit_is_a_bug_and_ends_nothing() -> None:
+    async def deliver(signal: Signal) -> bool:
+        raise SystemExit(3)
+
+    task = a_task(opening(deliver))
+    async with running(task):
+        assert await kind_of(task) == (OutcomeKind.UNKNOWN, True)
+        assert await kind_of(task) == (OutcomeKind.UNKNOWN, True)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # trio's own cannot be forged
+async def test_a_forged_cancellation_is_a_bug_and_ends_nothing(anyio_backend: str) -> None:
+    async def deliver(signal: Signal) -> bool:
+        raise anyio.get_cancelled_exc_class()
+
+    task = a_task(opening(deliver))
+    async with running(task):
+        assert await kind_of(task) == (OutcomeKind.UNKNOWN, True)
+        assert await kind_of(task) == (OutcomeKind.UNKNOWN, True)
 
 
 async def test_a_cancelled_caller_cancels_the_delivery() -> None:

@@ -214,7 +214,7 @@ class DeliveryMachine:
             self._settle(Settlement(DeliveryState.PENDING, retry_after=_DEFER_FIRST))
 
     def answered(self, outcome: DeliveryOutcome, now: datetime, *, bug: bool = False) -> None:
-        """`Offer` was carried out; `bug` says that the strategy raised instead of answering."""
+        """`Offer` was carried out; `bug` says that the strategy raised or hung instead."""
         if self._lease is None or self._stage is not _Stage.OFFER:
             return
         step = self._left[0]

@@ -12,6 +12,7 @@ from logging import Logger
 from typing import Any, TypeVar, cast
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskStatus
 from anyio.streams.memory import MemoryObjectSendStream
 
@@ -41,7 +42,7 @@ class StrategyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one delivery; `bug` says that the strategy raised instead of answering."""
+    """What came of one delivery; `bug` says that the strategy raised or hung instead."""
 
     outcome: DeliveryOutcome
     bug: bool = False
@@ -147,7 +148,7 @@ class StrategyTask:
             self._retry = anyio.Event()
             try:
                 await self._open_and_serve()
-            except Exception as e:  # noqa: BLE001 - whatever a strategy raises
+            except (Exception, SystemExit) as e:  # noqa: BLE001 - whatever a strategy raises
                 wait = self._closed(e, wait)
             self._reported()
             with anyio.move_on_after(wait):
@@ -175,6 +176,7 @@ class StrategyTask:
             return request.answer
         if not request.started:
             return Answer(deferred(f"{self.name} did not begin within the deadline"))
+        self._set(StrategyState.CRASHED, "it did not end after its deadline")  # until it does
         return Answer(unknown(f"{self.name} did not end after its deadline"), bug=True)
 
     async def _open_and_serve(self) -> None:
@@ -185,13 +187,13 @@ class StrategyTask:
             self.push = bool(strategy.supports_push())
             self._send, requests = anyio.create_memory_object_stream[_Request](1)
             with self._send, requests:
-                self._set(StrategyState.TAKEN if self.push else StrategyState.FLOOR, "")
+                self._opened()
                 self._reported()
                 async for request in requests:
                     if not request.scope.cancel_called:  # or its caller has given up meanwhile
                         await self._serve(strategy, request)
 
-    def _closed(self, error: Exception, wait: float) -> float:
+    def _closed(self, error: BaseException, wait: float) -> float:
         """It is not open any more: say why, and give the seconds until the next try."""
         cause = root_cause(error)
         if isinstance(cause, StrategyUnavailable):
@@ -219,20 +221,33 @@ class StrategyTask:
                     answer = DeliveryOutcome.of(await strategy.deliver(request.signal))
                     request.answer = Answer(answer)
                 if limit.cancelled_caught:
-                    request.answer = Answer(unknown(f"no end within {request.deadline:g} s"))
-        except Exception as e:  # noqa: BLE001 - whatever a strategy raises
-            request.answer = Answer(unknown(f"{type(e).__name__}: {e}"), bug=True)
-            self._tell(f"strategy {self.name} raised {type(e).__name__} in deliver()", e)
+                    late = unknown(f"no end within {request.deadline:g} s")
+                    request.answer = Answer(late, bug=True)
+        except (Exception, SystemExit) as e:  # noqa: BLE001 - whatever a strategy raises
+            request.answer = self._raised(e)
+        except anyio.get_cancelled_exc_class() as e:
+            await anyio.lowlevel.checkpoint_if_cancelled()  # a cancellation of ours goes on here
+            request.answer = self._raised(e)
         finally:
             if request.answer is None:
                 request.answer = Answer(unknown("cancelled"))
             request.done.set()
+            if self.state is StrategyState.CRASHED:  # it was taken for stuck
+                self._opened()
+
+    def _raised(self, error: BaseException) -> Answer:
+        kind = type(error).__name__
+        self._tell(f"strategy {self.name} raised {kind} in deliver()", error)
+        return Answer(unknown(f"{kind}: {error}"), bug=True)
+
+    def _opened(self) -> None:
+        self._set(StrategyState.TAKEN if self.push else StrategyState.FLOOR, "")
 
     def _set(self, state: StrategyState, reason: str) -> None:
         self.state, self.reason = state, reason
         self._changed(self)
 
-    def _tell(self, what: str, error: Exception) -> None:
+    def _tell(self, what: str, error: BaseException) -> None:
         if what not in self._told:  # once; the circuit and the status say the rest
             self._told.add(what)
             self._log.error("%s", what, exc_info=error)
