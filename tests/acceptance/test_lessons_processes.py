@@ -118,7 +118,7 @@ def test_f22_a_suspended_agent(world: World) -> None:
     """F-22: stopped and resumed: what came meanwhile arrives in one ordered drain, nothing lost."""
     lola = world.agent("Lola", project="P", delivery_wait="0")
     donna = world.agent("Donna", "claude_code", project="P")
-    donna.freeze()
+    world.freeze(donna)
     sent = [lola.tell("Donna", f"number {n}") for n in range(10)]
     states = [lola.track(s)["state"] for s in sent]
     assert states == ["pending"] * 10
@@ -134,7 +134,7 @@ def test_f22_a_suspended_agent_does_not_hold_up_its_sender(world: World) -> None
     """F-22, DESIGN §7.5: the sender waits half a second for it and not longer, and is told so."""
     lola = world.agent("Lola", project="P")
     donna = world.agent("Donna", "claude_code", project="P")
-    donna.freeze()
+    world.freeze(donna)
     began = time.monotonic()
     sent = lola.signal("Donna", "Question", {"message": "?"})
     assert time.monotonic() - began < TWO_SECONDS

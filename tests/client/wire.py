@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import threading
@@ -13,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from .waiting import PATIENCE, Patience
+from .waiting import PATIENCE, Patience, until
 
 Frame = dict[str, Any]
 
@@ -183,13 +182,14 @@ class Wire:
             yield
 
     def kill(self) -> None:
-        """End it as a crash would, and read what it had written."""
+        """End it as a crash would, if it still runs, and read what it had written."""
         self.process.send_signal(signal.SIGKILL)
         self._reap(PATIENCE)
 
     def freeze(self) -> None:
-        """Stop it where it stands."""
+        """Stop it where it stands; when this returns, it stands."""
         self.process.send_signal(signal.SIGSTOP)
+        until(lambda: state(self.pid) in "TZX", "the process to stop")
 
     def thaw(self) -> None:
         """Let it go on."""
@@ -237,9 +237,17 @@ class Wire:
 
 def alive(pid: int) -> bool:
     """Whether that process runs; one that has ended and was not collected does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
+    return state(pid) not in "ZX"
+
+
+def state(pid: int) -> str:
+    """One letter of `ps`: `T` is stopped, `Z` ended and not collected, `X` no process at all."""
     stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text("utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    if Path("/proc/self/stat").exists():
+        try:
+            return stat.read_text("utf-8").rpartition(")")[2].split()[0]
+        except OSError:
+            return "X"
+    asked = ["ps", "-o", "stat=", "-p", str(pid)]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    return told.strip()[:1] or "X"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Self
 
@@ -60,8 +61,7 @@ class World:
     def close(self) -> None:
         """End every process and remove the folder."""
         for gateway in self._gateways:
-            if not gateway.ended:
-                gateway.kill()
+            gateway.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def set_variable(self, name: str, value: str) -> None:
@@ -125,6 +125,18 @@ class World:
             timeout=PATIENCE,
             check=False,
         )
+
+    def freeze(self, gateway: Gateway) -> None:
+        """Stop a process where it stands, but between two writes.
+
+        In the middle of one it would hold SQLite's lock, and with it everybody else, for as long as
+        it is stopped; a lock ends with its process or its transaction only.
+        """
+        with ExitStack() as stack:
+            for lock in ("-gate", "-turn"):
+                file = stack.enter_context(Path(f"{self.store}{lock}").open("rb"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+            gateway.freeze()
 
     # -- the store, seen without the product -------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""What kill -9, frozen processes and broken strategies do to accepted signals: nothing."""
