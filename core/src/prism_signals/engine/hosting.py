@@ -113,7 +113,10 @@ class HostedSession:
 
     async def claim_for_verb(self, limit: int) -> Claim:
         """What a verb of this agent may take: anything unleased of its identity."""
+        alone = not self._presence.others
         await self._presence.look_around()
+        if alone and self._presence.others:  # a namesake came: from now on it matters who acted
+            await self._presence.engage()
         return replace(
             self._claim(_EVERYTHING),
             push=False,

@@ -28,6 +28,7 @@ from .office import PostOffice
 
 _HOUSEKEEPING = timedelta(hours=1)
 _PAUSE = 1.0  # seconds, after trouble with a backend
+_ENGAGED_FOR = timedelta(seconds=5)
 
 
 class Presence:
@@ -63,6 +64,7 @@ class Presence:
         self._store, self._directory, self._office = store, directory, office
         self._settings, self._clock, self._log = settings, clock, log
         self._on_departure = on_departure
+        self._engaged: datetime | None = None
         self._housekeeping: datetime | None = None
         self._hurry = anyio.Event()
 
@@ -78,6 +80,7 @@ class Presence:
         r = self.registration
         registered = await self._directory.register(r)
         self.session, self._token = registered.session, registered.token
+        self._engaged = None
         await self._store.seen(r.scope, r.name, human=r.human)
         await self._tell_departures(registered.departed)
         await self._elect()
@@ -91,8 +94,14 @@ class Presence:
         )
 
     async def engage(self) -> None:
-        """The agent used a verb; a directory out of reach does not stop it."""
-        if self._token is None:
+        """The agent used a verb; a directory out of reach does not stop it.
+
+        While the identity has no other session there is nobody to be preferred to, and a busy agent
+        would write the same thing again and again: then it is written every few seconds only.
+        """
+        now = self._clock.now()
+        told = self._engaged is not None and now - self._engaged < _ENGAGED_FOR
+        if self._token is None or (told and not self.others):
             return
         try:
             live = await self._directory.engage(self.registration.session_id, self._token)
@@ -101,6 +110,7 @@ class Presence:
         else:
             if not live:  # it expired, say while the machine slept: do not wait for the heartbeat
                 self._hurry.set()
+            self._engaged = now if live else None
 
     async def look_around(self) -> None:
         """Learn which other sessions of the same identity live now, where that can be told."""
