@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prism_signals import Prism, new_signal_id
+from prism_signals import Prism, new_signal_id, parse_name
 
 from .figures import Aim, Figure, Ratio, Row
 from .home import temporary_home
@@ -107,6 +107,7 @@ async def sender(cue: Cue) -> None:
         await agent.start()
         pid = prism.scope().pid
         away = f"Away-{agent.identity}"
+        await prism.store.seen(prism.scope(), parse_name(away))  # known, and away
         async for count in cue.awaited_rounds():
             times: list[tuple[int, int]] = []
             for _ in range(count):
