@@ -67,6 +67,9 @@ def _docs(report: Report, _: Sequence[str]) -> None:
 
 def _lowest(report: Report, more: Sequence[str]) -> None:
     pins = sorted({lower_bound(r) for d in distributions() for r in d.outside})
+    names = [pin.partition("==")[0] for pin in pins]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise SetupError(f"distributions differ in their lower bound of {', '.join(twice)}")
     CACHE.mkdir(exist_ok=True)
     file = CACHE / "lowest.txt"
     file.write_text("\n".join(pins) + "\n", "utf-8")

@@ -44,6 +44,7 @@ def environment(
     found = stamp.read_text("utf-8").splitlines() if stamp.is_file() else []
     if found == [home, wanted] and python.exists():
         return python
+    pip_command(python)  # says at once where there is none
     if not python.exists() or (found and found[0] != home):
         say(f"making {name} for Python {sys.version.split()[0]}")
         venv.EnvBuilder(clear=True, symlinks=os.name != "nt").create(folder)
