@@ -17,6 +17,8 @@ from tests.client import (
     until,
 )
 
+pytestmark = pytest.mark.timeout(120)
+
 EVERY_TYPE: dict[str, dict[str, Any]] = {
     "ReviewRequested": {"spec_id": "S", "instructions": "look at it"},
     "ReviewCompleted": {"spec_id": "S", "summary": "looked", "gaps": [], "recommendation": "go"},

@@ -9,7 +9,11 @@ import threading
 import time
 from collections import Counter
 
+import pytest
+
 from tests.client import PRISM, Stage, World, agent_entries, alive, system_entries, until
+
+pytestmark = pytest.mark.timeout(90)
 
 TWO_SECONDS = 2.0
 _PARENT = """

@@ -12,6 +12,8 @@ import pytest
 
 from tests.client import Gateway, Stage, World, agent_entries
 
+pytestmark = pytest.mark.timeout(90)
+
 SOON = {"reoffer_after": "0.05"}
 NO_LIMITS = {
     "sender_per_minute": "100000", "pair_per_minute": "100000", "pair_per_hour": "100000",

@@ -13,6 +13,8 @@ import pytest
 
 from tests.client import PRISM, World
 
+pytestmark = pytest.mark.timeout(120)
+
 SCRIPTS = Path(__file__).parent / "node"
 LIMIT = 90  # seconds
 

@@ -13,6 +13,8 @@ from tests.client import Gateway, World, agent_entries, until
 
 from .fuses import NO_LIMITS, Account
 
+pytestmark = pytest.mark.timeout(60)
+
 STRATEGIES = Path(__file__).parent / "strategies"
 AT_ONCE = 5.0
 BREAKERS = [

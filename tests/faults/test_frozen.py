@@ -11,6 +11,8 @@ from tests.client import World, agent_entries, until
 
 from .fuses import Account, fused, light, shows
 
+pytestmark = pytest.mark.timeout(90)
+
 
 @pytest.fixture
 def world() -> Iterator[World]:

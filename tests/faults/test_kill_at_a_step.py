@@ -10,6 +10,8 @@ from tests.client import Closed, Gateway, World, agent_entries, until
 
 from .fuses import Account, fused, light, lost
 
+pytestmark = pytest.mark.timeout(90)
+
 LEASE_ENDS = 20.0
 """Seconds until what a dead process had leased is certainly offered again."""
 
