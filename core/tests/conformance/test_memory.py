@@ -8,11 +8,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from prism_signals import Bus, Clock, Directory, MemoryBackend, Store
+from prism_signals.memory.plugin import plugin
 from prism_signals_testkit import (
     BusConformance,
     BusHarness,
     DirectoryConformance,
     DirectoryHarness,
+    PluginConformance,
+    PluginHarness,
     StoreConformance,
     StoreHarness,
 )
@@ -87,3 +90,10 @@ class TestMemoryBus(BusConformance):
     def harness(self) -> MemoryBuses:
         """An empty backend for each test."""
         return MemoryBuses()
+
+
+class TestMemoryPlugin(PluginConformance):
+    @pytest.fixture
+    def harness(self) -> PluginHarness:
+        """As the core installs it."""
+        return PluginHarness(plugin, "memory")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -46,6 +46,10 @@ class BusBench:
     bus: Bus
     clock: ManualClock
 
+    def soon(self, times: int = 1) -> AbstractContextManager[object]:
+        """A deadline for what is heard usually within milliseconds."""
+        return anyio.fail_after(SOON * times * self.harness.patience)
+
     def bell(self, *sessions: SessionId, kind: BellKind = BellKind.SIGNAL) -> Bell:
         """A bell about a new signal."""
         return Bell(kind, SCOPE, sessions, new_signal_id())
@@ -54,7 +58,7 @@ class BusBench:
         self, bells: AsyncIterator[Bell], signal_id: SignalId | None, kind: BellKind
     ) -> None:
         """The next ring there is of this kind and about this signal."""
-        with anyio.fail_after(SOON):
+        with self.soon():
             bell = await anext(bells)
         assert (bell.kind, bell.signal_id) == (kind, signal_id)
 
@@ -90,7 +94,7 @@ class BusConformance(BusSuite):
         async with bench.bus.listen(SCOPE, gone):
             pass
         async with bench.bus.listen(SCOPE, here) as bells:
-            with anyio.fail_after(SOON):
+            with bench.soon():
                 for sessions in ((), (gone,), (new_session_id(),), (gone, here)):
                     last = bench.bell(*sessions)
                     await bench.bus.ring(last)
@@ -100,10 +104,10 @@ class BusConformance(BusSuite):
     async def test_a_slow_listener_blocks_nobody_and_keeps_a_ring(self, bench: BusBench) -> None:
         slow = new_session_id()
         async with bench.bus.listen(SCOPE, slow) as bells:
-            with anyio.fail_after(SOON * 5):
+            with bench.soon(5):
                 for _ in range(FLOOD):
                     await bench.bus.ring(bench.bell(slow))
-            with anyio.fail_after(SOON):
+            with bench.soon():
                 assert (await anext(bells)).kind is BellKind.SIGNAL
             heard = await _drain(bells)
             assert heard < FLOOD, "every queue is bounded"
@@ -184,7 +188,7 @@ class BusConformance(BusSuite):
                 await bench.harness.inject(me, data)
                 bell = bench.bell(me)
                 await bench.bus.ring(bell)
-                with anyio.fail_after(SOON):
+                with bench.soon():
                     while (heard := await anext(bells)).signal_id != bell.signal_id:
                         # A bus may take bytes it cannot read for "look": that costs a look.
                         assert isinstance(heard.kind, BellKind)
@@ -229,7 +233,8 @@ class BusConformance(BusSuite):
     @scenario("B7")
     async def test_rings_before_listening_are_not_needed(self, bench: BusBench) -> None:
         me = new_session_id()
-        await bench.bus.ring(bench.bell(me))
+        with bench.soon():
+            await bench.bus.ring(bench.bell(me))
         async with bench.bus.listen(SCOPE, me) as bells:
             await bench.hears_nothing_before(bells, me)
 

@@ -27,6 +27,7 @@ HOOKS = (
 QUICK = 0.5
 """Seconds in which a plugin has told what it brings."""
 FACE = "prism_signals"
+KIT = "prism_signals_testkit"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _SECRET = re.compile(r"secret|token|password|passphrase|credential|(?:^|_)key$|api_?key")
 
@@ -184,7 +185,7 @@ def _is_inside(name: str, own: str) -> bool:
     root = name.partition(".")[0]
     if root == FACE:
         return name != FACE
-    return root.startswith(f"{FACE}_") and root != own
+    return root.startswith(f"{FACE}_") and root not in (own, KIT)
 
 
 __all__ = ["PluginConformance", "PluginHarness"]

@@ -11,7 +11,7 @@ import anyio
 
 from prism_signals import DeliveryOutcome, OutcomeKind
 
-from .strategy_bench import ARRIVES, ENDS, StrategyBench, StrategySuite, shows
+from .strategy_bench import ENDS, StrategyBench, StrategySuite, shows
 from .strategy_harness import StrategyHarness
 from .suite import cancelled_after, need, scenario
 
@@ -51,10 +51,10 @@ class StrategyFaults(StrategySuite):
         need(bench.harness.can_hang, "far end that hangs")
         await bench.harness.hang()
         for steps in STEPS:
-            with anyio.fail_after(ENDS):
+            with bench.at_once():
                 ended = await cancelled_after(steps, lambda: bench.deliver(bench.signal("cut")))
             assert not ended, "the far end hangs, and deliver() answered"
-        with anyio.fail_after(ENDS), anyio.move_on_after(0.1) as scope:
+        with bench.at_once(), anyio.move_on_after(0.1) as scope:
             await bench.strategy.deliver(bench.signal("cut"))
         assert scope.cancelled_caught, "it swallowed the cancellation"
         await bench.harness.come_back()
@@ -63,7 +63,7 @@ class StrategyFaults(StrategySuite):
     @scenario("T4")
     async def test_a_delivery_may_be_cancelled_at_every_step(self, bench: StrategyBench) -> None:
         for steps in STEPS:
-            with anyio.fail_after(ENDS):
+            with bench.at_once():
                 await cancelled_after(steps, lambda: bench.attempt(bench.signal("cut")))
         await bench.takes(bench.signal("after the cancellations"))
         await bench.sees("after the cancellations")
@@ -121,7 +121,7 @@ class StrategyFaults(StrategySuite):
 
 async def _recover(bench: StrategyBench, text: str) -> None:
     """Deliver until it succeeds, as the engine would, and see it arrive."""
-    with anyio.fail_after(ARRIVES):
+    with bench.soon():
         while True:
             outcome = await bench.attempt(bench.signal(text))
             if outcome is not None and outcome.kind in _SUCCESS:
