@@ -19,7 +19,7 @@ from prism_signals import (
     iso,
 )
 
-from .finding import HOT, PLACES
+from .finding import HOT, PLACES, THREAD
 from .mirror import close_signals
 from .rows import DELIVERY_COLUMNS, delivery_from
 
@@ -54,10 +54,10 @@ _RECALL = f"""
 UPDATE signal_delivery SET state = 'recalled', {_COUNTED}, {_FREED}
 WHERE signal_id = :signal AND delivered_at IS NULL AND (state = 'pending' OR {_RAN_OUT})
 RETURNING seq"""
-_ANSWERED = """
-SELECT d.signal_id FROM {signals} q
-JOIN {deliveries} d ON d.signal_id = q.signal_id AND d.recipient = ?
-WHERE q.thread_id = ? AND q.project_id = ? AND q.sender = ?
+_ANSWERED = f"""
+SELECT d.signal_id FROM {{signals}} q
+JOIN {{deliveries}} d ON d.signal_id = q.signal_id AND d.recipient = :sender
+WHERE q.id IN {THREAD} AND q.project_id = :project AND q.sender = :addressee
   AND d.state IN ('delivered', 'leased') AND d.delivered_at IS NOT NULL
 ORDER BY q.id"""
 
@@ -139,7 +139,15 @@ def ack_by_reply(
     for addressee in addressees:
         for signals, deliveries in PLACES:
             sql = _ANSWERED.format(signals=signals, deliveries=deliveries)
-            rows = connection.execute(sql, (sender, thread, project, addressee))
+            rows = connection.execute(
+                sql,
+                {
+                    "sender": sender,
+                    "thread": thread,
+                    "project": project,
+                    "addressee": addressee,
+                },
+            )
             found += [SignalId(r[0]) for r in rows.fetchall()]
     return tuple(
         s for s in found if _ack_one(connection, project, sender, s, now) is AckStatus.ACKED

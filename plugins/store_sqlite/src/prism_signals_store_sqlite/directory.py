@@ -10,7 +10,7 @@ import secrets
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from prism_signals import (
@@ -44,6 +44,8 @@ from .writer import Change
 T = TypeVar("T")
 
 _TOMBSTONES = timedelta(hours=24)
+_ENGAGED_ENOUGH = timedelta(seconds=1)
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class SQLiteDirectory:
@@ -68,6 +70,8 @@ class SQLiteDirectory:
 
     async def engage(self, session_id: SessionId, token: SessionToken) -> bool:
         """Its agent acted just now; see `Directory.engage`."""
+        if await self._database.look(lambda c: self._is_engaged(c, session_id, token)):
+            return True
         return await self._write(lambda c: self._engage(c, session_id, token))
 
     async def release(self, session_id: SessionId, token: SessionToken) -> Departure | None:
@@ -153,6 +157,27 @@ class SQLiteDirectory:
             "UPDATE sessions SET last_verb_at = ? WHERE session_id = ?", (iso(now), session_id)
         )
         return True
+
+    def _is_engaged(
+        self, c: sqlite3.Connection, session_id: SessionId, token: SessionToken
+    ) -> bool:
+        """Whether it is the engaged session already, since a moment ago.
+
+        Then another write would change nothing that anybody asks about, and an agent in the middle
+        of its work uses many verbs a second.
+        """
+        now = self._database.now()
+        kept = self._held(c, session_id, token)
+        if kept is None or kept.ended_at is not None or kept.timed_out(now):
+            return False
+        acted, r = kept.session.last_verb_at, kept.session.registration
+        if acted is None or not timedelta(0) <= now - acted < _ENGAGED_ENOUGH:
+            return False
+        namesakes = unended(c, project_id(r.scope), r.name.canonical)
+        return all(
+            n.session.session_id == session_id or (n.session.last_verb_at or _NEVER) < acted
+            for n in namesakes
+        )
 
     def _release(
         self, c: sqlite3.Connection, session_id: SessionId, token: SessionToken

@@ -7,11 +7,19 @@ import sqlite3
 from prism_signals import Entry, Scope
 
 from .rows import DELIVERY_COLUMNS, SIGNAL_COLUMNS, delivery_from, signal_from
+from .schema import THREADED
 
 HOT = ("signal_queue", "signal_delivery")
 ARCHIVE = ("signal_archive", "signal_delivery_archive")
 """The two places: a table of signals and one of deliveries, with the same columns in both."""
 PLACES = (HOT, ARCHIVE)
+
+THREAD = (
+    "(SELECT id FROM {signals} WHERE signal_id = :thread AND thread_id = :thread UNION ALL"
+    f" SELECT id FROM {{signals}} WHERE thread_id = :thread AND {THREADED})"
+)
+"""The numbers of a thread's signals. Its root is found by its id: most signals are never answered,
+and an index of threads that leaves them out makes `put` cheaper."""
 
 
 def find_entry(

@@ -21,8 +21,8 @@ WHERE (signal_id, recipient, to_session) IN (
   ORDER BY expires_at LIMIT :limit)
 RETURNING seq"""
 _FORGET = (
-    "DELETE FROM rate_counters WHERE id IN"
-    " (SELECT id FROM rate_counters WHERE ends_at <= :now LIMIT :limit)",
+    "DELETE FROM rate_counters WHERE (project_id, key) IN"
+    " (SELECT project_id, key FROM rate_counters WHERE ends_at <= :now LIMIT :limit)",
     "DELETE FROM idempotency WHERE (project_id, sender, key) IN"
     " (SELECT project_id, sender, key FROM idempotency WHERE expires_at <= :now LIMIT :limit)",
 )
@@ -31,6 +31,7 @@ SELECT q.id, q.signal_id FROM signal_queue q INDEXED BY idx_signal_queue_closed
 WHERE {CLOSED} AND q.created_at <= :moment
   AND NOT EXISTS (SELECT 1 FROM signal_delivery d WHERE d.signal_id = q.signal_id
                   AND ({OPEN} OR (d.state = 'delivered' AND d.delivered_at > :moment)))
+  AND NOT EXISTS (SELECT 1 FROM signal_archive a WHERE a.signal_id = q.signal_id)
 ORDER BY q.created_at LIMIT :limit"""
 _MOVE = (
     "INSERT INTO signal_archive SELECT * FROM signal_queue WHERE id = :seq",

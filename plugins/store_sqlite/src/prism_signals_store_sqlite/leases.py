@@ -28,7 +28,7 @@ from .rows import (
     signal_from,
     text_of,
 )
-from .schema import OPEN, POSTPONED, UNACTED, UNCONFIRMED
+from .schema import POSTPONED, UNACTED, UNCONFIRMED, UNREAD
 
 _MOST_OFFERS = 3
 """An unacted signal is offered this often, then it is dead (S15)."""
@@ -36,6 +36,8 @@ _UNACTED = "unacted"
 """Why it is dead then."""
 _RAN_OUT = "the lease ran out, end unknown"
 _CHORE = "chore"
+_PENDING = f"d.state = 'pending' AND {UNREAD}"
+_LEASED = f"d.state = 'leased' AND {UNREAD}"
 
 _TAKE = f"""
 UPDATE signal_delivery SET
@@ -47,10 +49,10 @@ UPDATE signal_delivery SET
 WHERE signal_id = :signal AND recipient = :recipient AND to_session = :to_session
 RETURNING {RETURNED_DELIVERY}"""
 _LAPSE = f"""
-UPDATE signal_delivery INDEXED BY idx_signal_delivery_open SET
+UPDATE signal_delivery INDEXED BY idx_signal_delivery_inbox SET
   state = 'delivered', attempts = attempts + 1, offers = offers + 1, lease_token = NULL,
   lease_until = NULL, next_attempt_at = NULL, last_error = '{_RAN_OUT}'
-WHERE project_id = :project AND recipient = :recipient AND {OPEN}
+WHERE project_id = :project AND recipient = :recipient AND {UNREAD}
   AND state = 'leased' AND lease_until <= :now AND delivered_at IS NOT NULL"""
 _SETTLE = """
 UPDATE signal_delivery SET
@@ -255,13 +257,14 @@ def candidate_sql(shape: _Shape) -> str:
     may = " AND ".join(_may(shape))
     others = _names("other", shape.others)
     not_theirs = f"(d.session_id IS NULL OR d.session_id NOT IN ({others}))" if others else "1"
-    fresh = (
-        f"(d.state = 'pending' OR d.lease_until <= :now) AND d.delivered_at IS NULL AND {may}"
-        + (f" AND {not_theirs}" if shape.push else "")
-    )
-    lapsed = "d.state = 'leased' AND d.lease_until <= :now AND d.delivered_at IS NOT NULL"
+    fresh = f"d.delivered_at IS NULL AND {may}" + (f" AND {not_theirs}" if shape.push else "")
+    ran_out = "d.lease_until <= :now"
+    lapsed = f"{ran_out} AND d.delivered_at IS NOT NULL"
     gaps = _ended(shape.others + 1)
-    parts = [_part("fresh", "open", OPEN, fresh)]
+    parts = [
+        _part("fresh", "inbox", _PENDING, fresh),
+        _part("fresh", "inbox", _LEASED, f"{ran_out} AND {fresh}"),
+    ]
     for gap in gaps:
         unacted = f"{gap} AND d.offers < {_MOST_OFFERS} AND {may}"
         parts.append(_part("unacted", "unacted", UNACTED, unacted))
@@ -271,9 +274,10 @@ def candidate_sql(shape: _Shape) -> str:
     if shape.peek:  # only what a lease would give: no chores, but what they would bring to light
         again = f"d.expects_action = 1 AND d.offers + 1 < {_MOST_OFFERS}"
         gone = f"d.session_id NOT IN ({_names('live', shape.others + 1)})"
-        parts.append(_part("unacted", "open", OPEN, f"{lapsed} AND {again} AND {gone} AND {may}"))
+        brought = f"{lapsed} AND {again} AND {gone} AND {may}"
+        parts.append(_part("unacted", "inbox", _LEASED, brought))
     else:
-        parts.append(_part(_CHORE, "open", OPEN, lapsed))
+        parts.append(_part(_CHORE, "inbox", _LEASED, lapsed))
         spent = f"d.offers >= {_MOST_OFFERS}"
         parts += [_part(_CHORE, "unacted", UNACTED, f"{gap} AND {spent}") for gap in gaps]
     return " UNION ALL ".join(parts) + " ORDER BY 2"

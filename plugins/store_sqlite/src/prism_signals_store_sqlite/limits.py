@@ -7,6 +7,7 @@ import json
 import math
 import sqlite3
 from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -20,14 +21,14 @@ from prism_signals import (
     iso,
 )
 
-from .schema import OPEN
+from .schema import OPEN, UNREAD
 
 _MOST_REMEMBERED = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WAITING = f"""
-SELECT count(*) FROM signal_delivery INDEXED BY idx_signal_delivery_open
-WHERE project_id = ? AND recipient = ? AND {OPEN} AND to_session = '' AND delivered_at IS NULL
-  AND (expires_at IS NULL OR expires_at > ?)"""
+SELECT count(*) FROM signal_delivery INDEXED BY idx_signal_delivery_inbox
+WHERE project_id = ? AND recipient = ? AND {OPEN} AND {UNREAD}
+  AND to_session = '' AND delivered_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"""
 
 
 def count_limits(
@@ -41,8 +42,6 @@ def count_limits(
     Raises:
         RateLimited: One is over; it says for how long. Nothing is counted.
     """
-    if not limits:
-        return
     windows: dict[str, int] = {}
     for limit in limits:
         windows[limit.key] = max(windows.get(limit.key, 0), _microseconds(limit.window))
@@ -52,35 +51,31 @@ def count_limits(
         (project, *windows),
     )
     at = _microseconds(now - _EPOCH)
-    recent = {key: _moments(kept, at - windows[key]) for key, kept in rows.fetchall()}
-    _check_limits(limits, recent, at)
+    counted = {key: _after(at - windows[key], array("q", kept)) for key, kept in rows.fetchall()}
+    _check_limits(limits, counted, at)
+    values: list[str | bytes] = []
+    for key, window in windows.items():
+        moments = counted.get(key) or array("q")
+        moments.append(max(at, moments[-1]) if moments else at)  # in order, also if a clock jumps
+        values += (project, key, moments.tobytes(), iso(now + timedelta(microseconds=window)))
     connection.execute(
         "INSERT INTO rate_counters (project_id, key, recent, ends_at)"
         f" VALUES {', '.join(['(?, ?, ?, ?)'] * len(windows))}"
         " ON CONFLICT (project_id, key)"
         " DO UPDATE SET recent = excluded.recent, ends_at = excluded.ends_at",
-        [
-            value
-            for key, window in windows.items()
-            for value in (
-                project,
-                key,
-                array("q", [*recent.get(key, ()), at]).tobytes(),
-                iso(now + timedelta(microseconds=window)),
-            )
-        ],
+        values,
     )
 
 
-def _check_limits(limits: Sequence[Limit], recent: dict[str, list[int]], at: int) -> None:
+def _check_limits(limits: Sequence[Limit], counted: dict[str, array[int]], at: int) -> None:
     """Refuse where one of the limits is reached; the longest wait is the one to tell."""
     over: list[tuple[float, Limit]] = []
     for limit in limits:
         start = at - _microseconds(limit.window)
-        within = [m for m in recent.get(limit.key, ()) if m > start]
+        within = _after(start, counted.get(limit.key) or array("q"))
         if len(within) >= limit.most:
-            until_free = within[-limit.most] - start if limit.most > 0 else at - start
-            over.append((until_free / 1e6, limit))
+            freed = within[-limit.most] if limit.most > 0 else at
+            over.append(((freed - start) / 1e6, limit))
     if over:
         wait, limit = max(over, key=lambda found: found[0])
         raise RateLimited(
@@ -91,8 +86,8 @@ def _check_limits(limits: Sequence[Limit], recent: dict[str, list[int]], at: int
         )
 
 
-def _moments(kept: bytes, start: int) -> list[int]:
-    return [m for m in array("q", kept) if m > start]
+def _after(start: int, moments: array[int]) -> array[int]:
+    return moments[bisect_right(moments, start) :]
 
 
 def _microseconds(duration: timedelta) -> int:

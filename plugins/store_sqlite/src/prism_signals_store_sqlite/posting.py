@@ -16,6 +16,7 @@ from prism_signals import (
     Posting,
     Recipient,
     RecipientState,
+    Signal,
     SignalId,
     iso,
 )
@@ -25,7 +26,8 @@ from .finding import find_entry
 from .limits import InboxGauge, count_limits, earlier_signal, inbox_full, remember_key
 from .mirror import close_signals
 from .projects import Known, ensure_project, known_among, known_identities, near_names
-from .rows import moment, payload_text, tenant_id, text_of
+from .rows import moment, payload_text, project_id, tenant_id, text_of
+from .schema import OPEN, UNREAD
 
 _INSERT_SIGNAL = """
 INSERT INTO signal_queue (
@@ -44,21 +46,21 @@ INSERT INTO signal_delivery (
   signal_id, recipient, to_session, seq, project_id, recipient_display, state, expects_action,
   wakes, session_id, created_at, expires_at, coalesce_key
 ) VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?)"""
-_CAP_SYSTEM = """
+_CAP_SYSTEM = f"""
 UPDATE signal_delivery SET state = 'expired', last_error = 'superseded', lease_token = NULL,
   lease_until = NULL, next_attempt_at = NULL
 WHERE (signal_id, recipient, to_session) IN (
   SELECT signal_id, recipient, to_session
-  FROM signal_delivery INDEXED BY idx_signal_delivery_open
-  WHERE project_id = ?1 AND recipient = ?2 AND state IN ('pending', 'leased')
+  FROM signal_delivery INDEXED BY idx_signal_delivery_inbox
+  WHERE project_id = ?1 AND recipient = ?2 AND {OPEN} AND {UNREAD}
     AND to_session = ?3 AND delivered_at IS NULL AND (state = 'pending' OR lease_until <= ?4)
   ORDER BY seq DESC LIMIT -1 OFFSET ?5)
 RETURNING seq"""
-_COALESCE = """
-UPDATE signal_delivery INDEXED BY idx_signal_delivery_open SET
+_COALESCE = f"""
+UPDATE signal_delivery INDEXED BY idx_signal_delivery_inbox SET
   state = 'expired', last_error = 'superseded', lease_token = NULL, lease_until = NULL,
   next_attempt_at = NULL
-WHERE project_id = ?1 AND recipient = ?2 AND state IN ('pending', 'leased')
+WHERE project_id = ?1 AND recipient = ?2 AND {OPEN} AND {UNREAD}
   AND to_session = ?3 AND delivered_at IS NULL AND (state = 'pending' OR lease_until <= ?4)
   AND coalesce_key = ?5
 RETURNING seq"""
@@ -71,18 +73,19 @@ class _Put:
     connection: sqlite3.Connection
     gauge: InboxGauge
     posting: Posting
+    signal: Signal
     now: datetime
     project: str
     seq: int = 0
 
     def run(self) -> Posted:
-        posting, signal = self.posting, self.posting.signal
+        posting, signal = self.posting, self.signal
         if signal.idempotency_key is not None:
             earlier = earlier_signal(self.connection, self.project, posting, self.now)
             found = self._repeat(earlier) if earlier else None
             if found is not None:
                 return found
-        if signal.lane is not Lane.SYSTEM:
+        if posting.limits and signal.lane is not Lane.SYSTEM:
             count_limits(self.connection, self.project, posting.limits, self.now)
         if signal.lane is Lane.SYSTEM:
             recipients = self._system()
@@ -118,7 +121,7 @@ class _Put:
         self._insert_signal()
         if self._is_full(reached):
             raise inbox_full(recipient.name.display, posting.inbox_cap)
-        self._insert_deliveries([recipient], posting.signal.expires_at)
+        self._insert_deliveries([recipient], self.signal.expires_at)
         return recipient
 
     def _broadcast(self) -> tuple[Recipient, ...]:
@@ -135,7 +138,7 @@ class _Put:
             if not self._is_full(canonical)
         ]
         until = self.now + posting.broadcast_ttl
-        expires = posting.signal.expires_at
+        expires = self.signal.expires_at
         self._insert_deliveries(recipients, min(until, expires) if expires else until)
         return tuple(recipients)
 
@@ -158,7 +161,7 @@ class _Put:
             expired += [row[0] for row in rows.fetchall()]
         close_signals(self.connection, expired, self.now)
         self._insert_signal()
-        self._insert_deliveries(recipients, posting.signal.expires_at, lasting=True)
+        self._insert_deliveries(recipients, self.signal.expires_at, lasting=True)
         return tuple(recipients)
 
     def _recipient(self, canonical: str, known: Known | None) -> Recipient:
@@ -176,7 +179,7 @@ class _Put:
 
     def _repeat(self, earlier: SignalId) -> Posted | None:
         """The answer for a key that was used before; None where its signal is gone altogether."""
-        entry = find_entry(self.connection, self.posting.signal.scope, self.project, earlier)
+        entry = find_entry(self.connection, self.signal.scope, self.project, earlier)
         if entry is None:
             return None
         names = tuple(d.recipient for d in entry.deliveries)
@@ -192,10 +195,7 @@ class _Put:
     # -- rows ---------------------------------------------------------------------------------
 
     def _insert_signal(self) -> None:
-        s = self.posting.signal
-        archived = "SELECT 1 FROM signal_archive WHERE signal_id = ?"
-        if self.connection.execute(archived, (s.signal_id,)).fetchone() is not None:
-            raise _taken(s.signal_id)
+        s = self.signal
         try:
             cursor = self.connection.execute(
                 _INSERT_SIGNAL,
@@ -228,7 +228,7 @@ class _Put:
         self, recipients: Sequence[Recipient], expires: datetime | None, *, lasting: bool = False
     ) -> None:
         """One delivery per recipient; a lasting one belongs to its session for good."""
-        posting, signal = self.posting, self.posting.signal
+        posting, signal = self.posting, self.signal
         created, until = iso(signal.created_at), text_of(expires)
         self.connection.executemany(
             _INSERT_DELIVERY,
@@ -255,9 +255,21 @@ class _Put:
 
 
 def put(
-    connection: sqlite3.Connection, gauge: InboxGauge, posting: Posting, now: datetime
+    connection: sqlite3.Connection,
+    gauge: InboxGauge,
+    posting: Posting,
+    now: datetime,
+    *,
+    known: bool = False,
 ) -> Posted:
     """Store a signal; what it raises undoes everything.
+
+    Args:
+        connection: In a transaction.
+        gauge: Of this handle.
+        posting: What to store.
+        now: The time.
+        known: The project's rows are there already.
 
     Raises:
         IdempotencyConflict: The key, or the signal's id, was used for another signal.
@@ -265,8 +277,9 @@ def put(
         InboxFull: The recipient has too many pending signals.
     """
     signal = replace(posting.signal, created_at=now)
-    project = ensure_project(connection, signal.scope)
-    return _Put(connection, gauge, replace(posting, signal=signal), now, project).run()
+    scope = signal.scope
+    project = project_id(scope) if known else ensure_project(connection, scope)
+    return _Put(connection, gauge, posting, signal, now, project).run()
 
 
 def _taken(signal_id: SignalId) -> IdempotencyConflict:

@@ -17,12 +17,13 @@ from prism_signals import (
     iso,
 )
 
-from .finding import ARCHIVE, HOT
+from .finding import ARCHIVE, HOT, THREAD
 from .rows import DELIVERY_COLUMNS, SIGNAL_COLUMNS, delivery_from, project_id, signal_from
 from .schema import DEAD, UNREAD
 from .searching import CONTAINS, needles
 
 _CHUNK = 500
+_UNREAD_STATES = ("pending", "leased", "delivered")
 _IN_TIME = (
     "(delivered_at IS NOT NULL OR expires_at IS NULL OR expires_at > :now"
     " OR (state = 'leased' AND lease_until > :now))"
@@ -40,7 +41,7 @@ def counts(connection: sqlite3.Connection, project: str, recipient: str, now: da
         " count(*) FILTER (WHERE state = 'pending'),"
         " count(*) FILTER (WHERE state = 'leased'),"
         " count(*) FILTER (WHERE state = 'delivered' AND confirmed_at IS NULL)"
-        " FROM signal_delivery INDEXED BY idx_signal_delivery_unread"
+        " FROM signal_delivery INDEXED BY idx_signal_delivery_inbox"
         f" WHERE project_id = :project AND recipient = :recipient AND {UNREAD} AND {_IN_TIME}",
         where,
     ).fetchone()
@@ -110,8 +111,6 @@ class _Search:
             terms.append("q.sender = :sender")
         if query.signal_id is not None:
             terms.append("q.signal_id = :signal")
-        if query.thread_id is not None:
-            terms.append("q.thread_id = :thread")
         if query.text is not None:
             terms.append(f"{CONTAINS}(:plain, :escaped, q.signal_type, q.from_identity, q.payload)")
             self.values["plain"], self.values["escaped"] = needles(query.text)
@@ -136,28 +135,39 @@ class _Search:
 
     def numbers(self, connection: sqlite3.Connection, place: tuple[str, str]) -> list[int]:
         """The numbers of the signals of one page and one more, in order."""
-        signals, deliveries = place
-        order = f" ORDER BY %s {'DESC' if self.query.newest_first else 'ASC'} LIMIT :limit"
-        if self.query.recipient is not None:
-            index = f" INDEXED BY idx_{deliveries}_" + (
-                "unread" if self.query.unread_only and place is HOT else "recipient"
-            )
-            if self.query.signal_id is not None or self.query.thread_id is not None:
-                index = ""  # few signals, found by themselves
-            sql = (
-                f"SELECT DISTINCT d.seq FROM {deliveries} d{index} JOIN {signals} q ON q.id = d.seq"
-                f" WHERE {' AND '.join([*self.delivery, *self.signal, *self._involving(place)])}"
-            ) + order % "d.seq"
-            sql = sql.replace("q.id <", "d.seq <").replace("q.id >", "d.seq >")
+        if self.query.recipient is not None and self.query.unread_only and place is HOT:
+            parts = [self._inbox(place, state) for state in _UNREAD_STATES]
         else:
-            terms = [*self.signal, *self._involving(place)]
-            if self.delivery:
-                terms.append(
-                    f"EXISTS (SELECT 1 FROM {deliveries} d WHERE d.signal_id = q.signal_id"
-                    f" AND {' AND '.join(self.delivery)})"
-                )
-            sql = f"SELECT q.id FROM {signals} q WHERE {' AND '.join(terms)}" + order % "q.id"
+            parts = [self._signals(place)]
+        direction = "DESC" if self.query.newest_first else "ASC"
+        tail = f" ORDER BY 1 {direction} LIMIT :limit"
+        sql = " UNION ".join(f"SELECT * FROM ({part}{tail})" for part in parts) + tail
         return [row[0] for row in connection.execute(sql, self.values).fetchall()]
+
+    def _inbox(self, place: tuple[str, str], state: str) -> str:
+        """What is unread in one state, straight from the index and in its order."""
+        signals, deliveries = place
+        terms = [*self.delivery, f"d.state = '{state}'", *self.signal, *self._involving(place)]
+        where = " AND ".join(terms).replace("q.id ", "d.seq ")
+        return (
+            f"SELECT DISTINCT d.seq FROM {deliveries} d INDEXED BY idx_{deliveries}_inbox"
+            f" CROSS JOIN {signals} q ON q.id = d.seq WHERE {where}"
+        )
+
+    def _signals(self, place: tuple[str, str]) -> str:
+        """What fits among the project's signals, or among the few that are named."""
+        signals, deliveries = place
+        terms = [*self.signal, *self._involving(place)]
+        if self.query.thread_id is not None:
+            terms.append(f"q.id IN {THREAD.format(signals=signals)}")
+        named = self.query.thread_id is not None or self.query.signal_id is not None
+        index = "" if named else f" INDEXED BY idx_{signals}_project"
+        if self.delivery:
+            terms.append(
+                f"EXISTS (SELECT 1 FROM {deliveries} d WHERE d.signal_id = q.signal_id"
+                f" AND {' AND '.join(self.delivery)})"
+            )
+        return f"SELECT q.id FROM {signals} q{index} WHERE {' AND '.join(terms)}"
 
     def _involving(self, place: tuple[str, str]) -> list[str]:
         if self.query.involving is None:

@@ -27,6 +27,7 @@ DEAD = "state = 'dead'"
 EXPIRING = f"{OPEN} AND expires_at IS NOT NULL AND delivered_at IS NULL"
 POSTPONED = "next_attempt_at IS NOT NULL"
 CLOSED = "closed_at IS NOT NULL"
+THREADED = "thread_id <> signal_id"
 """Conditions of the partial indexes. A query must repeat one word for word to be served by it."""
 
 _SIGNAL = """
@@ -91,15 +92,12 @@ _VERSION_1 = (
     f"CREATE TABLE signal_queue ({_SIGNAL})",
     "CREATE INDEX idx_signal_queue_undelivered ON signal_queue (to_identity, delivered_at)"
     " WHERE delivered_at IS NULL",
-    "CREATE INDEX idx_signal_queue_thread ON signal_queue (thread_id)",
+    f"CREATE INDEX idx_signal_queue_thread ON signal_queue (thread_id) WHERE {THREADED}",
     "CREATE INDEX idx_signal_queue_project ON signal_queue (project_id)",
     f"CREATE INDEX idx_signal_queue_closed ON signal_queue (created_at) WHERE {CLOSED}",
     f"CREATE TABLE signal_delivery ({_DELIVERY}) WITHOUT ROWID",
-    "CREATE INDEX idx_signal_delivery_recipient ON signal_delivery (project_id, recipient, seq)",
-    "CREATE INDEX idx_signal_delivery_open ON signal_delivery (project_id, recipient, seq)"
-    f" WHERE {OPEN}",
-    "CREATE INDEX idx_signal_delivery_unread ON signal_delivery (project_id, recipient, seq)"
-    f" WHERE {UNREAD}",
+    "CREATE INDEX idx_signal_delivery_inbox"
+    f" ON signal_delivery (project_id, recipient, state, seq) WHERE {UNREAD}",
     "CREATE INDEX idx_signal_delivery_unacted"
     f" ON signal_delivery (project_id, recipient, session_id, seq) WHERE {UNACTED}",
     "CREATE INDEX idx_signal_delivery_unconfirmed ON signal_delivery (project_id, recipient, seq)"
@@ -110,13 +108,13 @@ _VERSION_1 = (
     "CREATE INDEX idx_signal_delivery_postponed ON signal_delivery (project_id, recipient)"
     f" WHERE {POSTPONED}",
     f"CREATE TABLE signal_archive ({_SIGNAL})",
-    "CREATE INDEX idx_signal_archive_thread ON signal_archive (thread_id)",
+    f"CREATE INDEX idx_signal_archive_thread ON signal_archive (thread_id) WHERE {THREADED}",
     "CREATE INDEX idx_signal_archive_project ON signal_archive (project_id)",
     f"CREATE TABLE signal_delivery_archive ({_DELIVERY}) WITHOUT ROWID",
     "CREATE INDEX idx_signal_delivery_archive_recipient"
     " ON signal_delivery_archive (project_id, recipient, seq)",
-    "CREATE TABLE rate_counters (id INTEGER PRIMARY KEY, project_id TEXT NOT NULL,"
-    " key TEXT NOT NULL, recent BLOB NOT NULL, ends_at TEXT NOT NULL, UNIQUE (project_id, key))",
+    "CREATE TABLE rate_counters (project_id TEXT NOT NULL, key TEXT NOT NULL,"
+    " recent BLOB NOT NULL, ends_at TEXT NOT NULL, PRIMARY KEY (project_id, key)) WITHOUT ROWID",
     "CREATE TABLE idempotency (project_id TEXT NOT NULL, sender TEXT NOT NULL, key TEXT NOT NULL,"
     " signal_id TEXT NOT NULL, digest TEXT NOT NULL, expires_at TEXT NOT NULL,"
     " PRIMARY KEY (project_id, sender, key)) WITHOUT ROWID",

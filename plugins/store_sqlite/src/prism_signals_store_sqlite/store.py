@@ -37,6 +37,7 @@ from .projects import known_identities, mark_seen
 from .rows import project_id
 
 _ARCHIVED_AT_ONCE = 100
+_MOST_PROJECTS = 1000
 
 
 class SQLiteStore:
@@ -52,12 +53,18 @@ class SQLiteStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._gauge = InboxGauge()
+        self._projects: set[Scope] = set()
 
     async def put(self, posting_: Posting) -> Posted:
         """Commit a new signal; see `Store.put`."""
-        return await self._database.write(
-            lambda c: posting.put(c, self._gauge, posting_, self._now())
+        scope = posting_.signal.scope
+        known = scope in self._projects
+        posted = await self._database.write(
+            lambda c: posting.put(c, self._gauge, posting_, self._now(), known=known)
         )
+        if len(self._projects) < _MOST_PROJECTS:
+            self._projects.add(scope)
+        return posted
 
     async def lease(self, claim: Claim) -> Sequence[Lease]:
         """Lease what the claim describes; a look that finds nothing writes nothing."""
