@@ -46,9 +46,20 @@ _HOME: dict[str, tuple[str, ...]] = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _SCENARIOS = (
-    "bus", "directory", "directory_bench", "directory_election", "plugin", "store_agreement",
-    "store_bench", "store_leasing", "store_posting", "store_progress", "store_reading", "strategy",
-    "strategy_bench", "strategy_faults",
+    "bus",
+    "directory",
+    "directory_bench",
+    "directory_election",
+    "plugin",
+    "store_agreement",
+    "store_bench",
+    "store_leasing",
+    "store_posting",
+    "store_progress",
+    "store_reading",
+    "strategy",
+    "strategy_bench",
+    "strategy_faults",
 )
 
 __all__ = sorted(_MODULE_OF)

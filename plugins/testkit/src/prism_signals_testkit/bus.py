@@ -32,8 +32,17 @@ SOON = 2.0
 FLOOD = 2_000
 """More rings than any queue holds."""
 GARBAGE = (
-    b"", b"\x00", b"{", b"[]", b"null", b"\xff\xfe\xfd", b"{}", b'{"kind": "signal"}' * 9,
-    b'{"kind":"no such kind","signal_id":"x"}', b"x" * 60_000, '{"тип":"сигнал"}'.encode(),
+    b"",
+    b"\x00",
+    b"{",
+    b"[]",
+    b"null",
+    b"\xff\xfe\xfd",
+    b"{}",
+    b'{"kind": "signal"}' * 9,
+    b'{"kind":"no such kind","signal_id":"x"}',
+    b"x" * 60_000,
+    '{"тип":"сигнал"}'.encode(),
 )
 """What may arrive at a bell and is none."""
 
@@ -62,9 +71,7 @@ class BusBench:
             bell = await anext(bells)
         assert (bell.kind, bell.signal_id) == (kind, signal_id)
 
-    async def hears_nothing_before(
-        self, bells: AsyncIterator[Bell], session_id: SessionId
-    ) -> None:
+    async def hears_nothing_before(self, bells: AsyncIterator[Bell], session_id: SessionId) -> None:
         """Nothing was heard yet: the next ring is the one sent now."""
         last = self.bell(session_id)
         await self.bus.ring(last)
@@ -129,9 +136,15 @@ class BusConformance(BusSuite):
         me = new_session_id()
         sid = new_signal_id()
         signal = Signal(
-            signal_id=sid, tenant=SCOPE.tenant, pid=SCOPE.pid, from_identity="Lola",
-            from_session=new_session_id(), to_identity="Donna", signal_type="Question",
-            payload={"message": "Grüße 🙂 " + "x" * 60_000}, created_at=bench.clock.now(),
+            signal_id=sid,
+            tenant=SCOPE.tenant,
+            pid=SCOPE.pid,
+            from_identity="Lola",
+            from_session=new_session_id(),
+            to_identity="Donna",
+            signal_type="Question",
+            payload={"message": "Grüße 🙂 " + "x" * 60_000},
+            created_at=bench.clock.now(),
             thread_id=sid,
         )
         async with bench.bus.listen(SCOPE, me) as bells:

@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ran = {base for cls in {_class_of(item) for item in items} if cls for base in cls.__mro__}
     seen = config.stash.get(_SEEN, set())
     idle = [
-        cls for cls, file in suite.Suite.defined.items()
+        cls
+        for cls, file in suite.Suite.defined.items()
         if cls not in ran and file is not None and Path(file) in seen
     ]
     if idle:
@@ -50,4 +51,3 @@ def _narrowed(config: pytest.Config) -> bool:
 
 def _class_of(item: pytest.Item) -> type[Any] | None:
     return getattr(item, "cls", None)
-

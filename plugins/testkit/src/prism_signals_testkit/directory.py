@@ -243,8 +243,13 @@ class DirectorySessions(DirectorySuite):
         assert len(secret) >= 16, "a token that can be guessed"
         other = await bench.directory.register(bench.registration())
         assert other.token != done.token
-        shown = [done, done.session, await bench.directory.resolve(SCOPE, "donna"),
-                 await bench.directory.sessions(SCOPE), bench.directory]
+        shown = [
+            done,
+            done.session,
+            await bench.directory.resolve(SCOPE, "donna"),
+            await bench.directory.sessions(SCOPE),
+            bench.directory,
+        ]
         left = await bench.directory.release(done.session.session_id, done.token)
         for thing in (*shown, left, done.session.as_dict()):
             assert secret not in f"{thing!r} {thing}"

@@ -55,24 +55,38 @@ class DirectoryBench:
         self.harness.advance(self.clock, timedelta(seconds=seconds))
 
     def registration(
-        self, who: str = "Donna", *, session_id: SessionId | None = None,
-        claim: MasterClaim = MasterClaim.NONE, fingerprint: Fingerprint | None = None,
+        self,
+        who: str = "Donna",
+        *,
+        session_id: SessionId | None = None,
+        claim: MasterClaim = MasterClaim.NONE,
+        fingerprint: Fingerprint | None = None,
     ) -> Registration:
         """What a session says of itself."""
         return Registration(
-            session_id or new_session_id(), self.scope, parse_name(who), "claude_code",
-            route=("channels_push", "piggyback"), can_push=True, can_wake=True, claim=claim,
+            session_id or new_session_id(),
+            self.scope,
+            parse_name(who),
+            "claude_code",
+            route=("channels_push", "piggyback"),
+            can_push=True,
+            can_wake=True,
+            claim=claim,
             fingerprint=fingerprint,
         )
 
     async def join(
-        self, who: str = "Donna", *, session_id: SessionId | None = None,
-        claim: MasterClaim = MasterClaim.NONE, fingerprint: Fingerprint | None = None,
+        self,
+        who: str = "Donna",
+        *,
+        session_id: SessionId | None = None,
+        claim: MasterClaim = MasterClaim.NONE,
+        fingerprint: Fingerprint | None = None,
     ) -> Member:
         """Register a session."""
-        done: Registered = await self.directory.register(self.registration(
-            who, session_id=session_id, claim=claim, fingerprint=fingerprint
-        ))
+        done: Registered = await self.directory.register(
+            self.registration(who, session_id=session_id, claim=claim, fingerprint=fingerprint)
+        )
         return Member(done.session.session_id, done.token, done.departed)
 
     async def beat(self, member: Member) -> Heartbeat:

@@ -21,8 +21,15 @@ from .clause import clause
 from .suite import Harness, Suite, need
 
 HOOKS = (
-    "prism_strategies", "prism_stores", "prism_directories", "prism_buses", "prism_gateways",
-    "prism_signal_types", "prism_policies", "prism_observers", "prism_commands",
+    "prism_strategies",
+    "prism_stores",
+    "prism_directories",
+    "prism_buses",
+    "prism_gateways",
+    "prism_signal_types",
+    "prism_policies",
+    "prism_observers",
+    "prism_commands",
 )
 QUICK = 0.5
 """Seconds in which a plugin has told what it brings."""
@@ -116,7 +123,9 @@ class PluginConformance(Suite):
         mine = [p.summary for p in found.problems if p.origin.plugin == harness.entry_point]
         assert not mine, "\n".join(mine)
         every = [
-            f for kind in _KINDS for f in getattr(found, kind)
+            f
+            for kind in _KINDS
+            for f in getattr(found, kind)
             if f.origin.plugin == harness.entry_point
         ]
         expected = sum(len(getattr(_alone(harness), kind)) for kind in _KINDS)
@@ -128,14 +137,24 @@ class PluginConformance(Suite):
         if module is None or module.__name__.partition(".")[0] == FACE:
             pytest.skip("a part of the core may import the core")
         wrong = [
-            f"{file.name}:{line}: {name}" for file in _files(module)
-            for line, name in _imports(file) if _is_inside(name, module.__name__.partition(".")[0])
+            f"{file.name}:{line}: {name}"
+            for file in _files(module)
+            for line, name in _imports(file)
+            if _is_inside(name, module.__name__.partition(".")[0])
         ]
         assert not wrong, "imports more than `from prism_signals import …`: " + "; ".join(wrong)
 
 
-_KINDS = ("strategies", "stores", "directories", "buses", "gateways", "policies", "observers",
-          "commands")
+_KINDS = (
+    "strategies",
+    "stores",
+    "directories",
+    "buses",
+    "gateways",
+    "policies",
+    "observers",
+    "commands",
+)
 
 
 def _alone(harness: PluginHarness) -> Registry:

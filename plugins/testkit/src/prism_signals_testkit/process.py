@@ -30,7 +30,8 @@ def other_process() -> Iterator[OtherProcess]:
     """A process that lives until the context ends, or until `end`."""
     process = subprocess.Popen(
         [sys.executable, "-S", "-c", "import sys; print('up', flush=True); sys.stdin.read()"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     try:
         assert process.stdout is not None

@@ -9,9 +9,7 @@ from .store_progress import StoreProgress
 from .store_reading import StoreReading
 
 
-class StoreConformance(
-    StorePosting, StoreLeasing, StoreProgress, StoreReading, StoreAgreement
-):
+class StoreConformance(StorePosting, StoreLeasing, StoreProgress, StoreReading, StoreAgreement):
     """Every clause of `Store`, shown on the store that the fixture `harness` opens.
 
     The harness is a `StoreHarness`: one empty store for each test.

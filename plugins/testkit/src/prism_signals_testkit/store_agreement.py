@@ -36,7 +36,10 @@ STEPS = 70
 NAMES = ("Lola", "Donna", "Texi", "donna.critic")
 METHODS = ("one", "two")
 SETTLEMENTS = (
-    HANDED_OVER, CONFIRMED, FREED, UNSURE,
+    HANDED_OVER,
+    CONFIRMED,
+    FREED,
+    UNSURE,
     replace(FREED, retry_after=timedelta(seconds=20)),
     replace(UNSURE, retry_after=timedelta(seconds=20)),
     Settlement(DeliveryState.DEAD, error="refused"),
@@ -47,8 +50,28 @@ MINUTE = timedelta(minutes=1)
 class StoreAgreement(StoreSuite):
     """The store under test and the reference give the same answers."""
 
-    @scenario("S2", "S9", "S11", "S12", "S13", "S14", "S15", "S16", "S17", "S18", "S19", "S20",
-              "S21", "S22", "S23", "S24", "S26", "S27", "S28", opened=False)
+    @scenario(
+        "S2",
+        "S9",
+        "S11",
+        "S12",
+        "S13",
+        "S14",
+        "S15",
+        "S16",
+        "S17",
+        "S18",
+        "S19",
+        "S20",
+        "S21",
+        "S22",
+        "S23",
+        "S24",
+        "S26",
+        "S27",
+        "S28",
+        opened=False,
+    )
     async def test_agrees_with_the_reference(self, harness: Any) -> None:
         clock = harness.clock()
         reference = MemoryBackend(clock).store
@@ -77,10 +100,22 @@ class _Life:
     async def lead(self) -> None:
         """Live through it, comparing every answer and then everything that is left."""
         moves: tuple[tuple[int, Callable[[], Awaitable[None]]], ...] = (
-            (6, self._put), (2, self._broadcast), (3, self._reply), (6, self._lease),
-            (6, self._settle), (2, self._extend), (3, self._advance), (2, self._confirm),
-            (2, self._hand_over), (2, self._ack), (1, self._recall), (1, self._rearm),
-            (1, self._expire), (1, self._archive), (1, self._seen), (3, self._read),
+            (6, self._put),
+            (2, self._broadcast),
+            (3, self._reply),
+            (6, self._lease),
+            (6, self._settle),
+            (2, self._extend),
+            (3, self._advance),
+            (2, self._confirm),
+            (2, self._hand_over),
+            (2, self._ack),
+            (1, self._recall),
+            (1, self._rearm),
+            (1, self._expire),
+            (1, self._archive),
+            (1, self._seen),
+            (3, self._read),
         )
         for _ in range(STEPS):
             weights = [weight for weight, _ in moves]
@@ -104,14 +139,21 @@ class _Life:
 
     async def _post(self, to: str, sender: str, **options: Any) -> None:
         live = {
-            name(n).canonical: self._of(*s) for n, s in self.sessions.items()
+            name(n).canonical: self._of(*s)
+            for n, s in self.sessions.items()
             if self.random.random() < 0.5
         }
         posting = self.bench.posting(
-            to, sender, sessions=live, key=self._of(None, None, "k1", "k2"),
-            signal_type=self._of("Question", "inform"), wakes=self._of(True, False),
-            payload={"message": self._of("Grüße", "done", "x")}, inbox_cap=6,
-            limits=(Limit(f"sender:{sender}", 12, MINUTE),), **options,
+            to,
+            sender,
+            sessions=live,
+            key=self._of(None, None, "k1", "k2"),
+            signal_type=self._of("Question", "inform"),
+            wakes=self._of(True, False),
+            payload={"message": self._of("Grüße", "done", "x")},
+            inbox_cap=6,
+            limits=(Limit(f"sender:{sender}", 12, MINUTE),),
+            **options,
         )
         answer = await self._same("put", posting)
         if isinstance(answer, Posted) and not answer.duplicate:
@@ -121,8 +163,13 @@ class _Life:
         who = self._name()
         mine, *others = self._some(self.sessions[who]) or self.sessions[who]
         claim = self.bench.claim(
-            mine, who, others=others, limit=self._of(1, 2, 5), push=self._of(True, False),
-            max_attempts=self._of(2, None), quiet=self._of(True, True, False),
+            mine,
+            who,
+            others=others,
+            limit=self._of(1, 2, 5),
+            push=self._of(True, False),
+            max_attempts=self._of(2, None),
+            quiet=self._of(True, True, False),
             reoffer_after=self._of(None, timedelta(seconds=10)),
             exclude=self._some([p.signal.signal_id for p in self.signals[-2:]]),
         )
@@ -149,8 +196,14 @@ class _Life:
     async def _hand_over(self) -> None:
         who = self._name()
         session = self._of(*self.sessions[who])
-        await self._same("hand_over", self.bench.scope, name(who).canonical, session, self._ids(),
-                         self._of(*METHODS))
+        await self._same(
+            "hand_over",
+            self.bench.scope,
+            name(who).canonical,
+            session,
+            self._ids(),
+            self._of(*METHODS),
+        )
 
     async def _ack(self) -> None:
         await self._same("ack", self.bench.scope, self._canonical(), self._ids())
@@ -177,10 +230,15 @@ class _Life:
     async def _read(self) -> None:
         scope, who = self.bench.scope, self._canonical()
         query = Query(
-            scope, recipient=self._of(None, who), unread_only=self._of(True, False),
-            settled_only=self._of(True, False), text=self._of(None, None, "GRÜ"),
-            sender=self._of(None, None, self._canonical()), newest_first=self._of(True, False),
-            archived=self._of(True, False), limit=50,
+            scope,
+            recipient=self._of(None, who),
+            unread_only=self._of(True, False),
+            settled_only=self._of(True, False),
+            text=self._of(None, None, "GRÜ"),
+            sender=self._of(None, None, self._canonical()),
+            newest_first=self._of(True, False),
+            archived=self._of(True, False),
+            limit=50,
         )
         if query.recipient is None:
             query = replace(query, unread_only=False, settled_only=False)
@@ -188,8 +246,9 @@ class _Life:
         self._compare("read", ours.entries, theirs.entries)
         ours, theirs = await self._both("counts", scope, who)
         open_ones = (ours.pending + ours.leased, theirs.pending + theirs.leased)
-        self._compare("counts", replace(ours, pending=0, leased=0),
-                      replace(theirs, pending=0, leased=0))
+        self._compare(
+            "counts", replace(ours, pending=0, leased=0), replace(theirs, pending=0, leased=0)
+        )
         self._compare("counts", *open_ones)
 
     # -- comparing ------------------------------------------------------------------------------
@@ -207,8 +266,10 @@ class _Life:
 
     async def _both(self, verb: str, *args: Any) -> tuple[Any, Any]:
         self.told.append(f"{verb}{args!r}")
-        return (await _answer(self.bench.store, verb, args),
-                await _answer(self.reference, verb, args))
+        return (
+            await _answer(self.bench.store, verb, args),
+            await _answer(self.reference, verb, args),
+        )
 
     def _compare(self, verb: str, ours: Any, theirs: Any) -> None:
         now = self.bench.clock.now()
@@ -267,13 +328,19 @@ def _plain(answer: Any, now: datetime) -> Any:
 
 def _as_time_left_it(d: Delivery, now: datetime) -> Delivery:
     """The same whether or not the store has noticed that a lease ran out (S14)."""
-    ran_out = d.state is DeliveryState.LEASED and d.lease_until is not None and (
-        d.lease_until <= now
+    ran_out = (
+        d.state is DeliveryState.LEASED and d.lease_until is not None and (d.lease_until <= now)
     )
     if ran_out:
         state = DeliveryState.PENDING if d.delivered_at is None else DeliveryState.DELIVERED
-        d = replace(d, state=state, lease_until=None, next_attempt_at=None, offers=d.offers + 1,
-                    attempts=d.attempts + 1)
+        d = replace(
+            d,
+            state=state,
+            lease_until=None,
+            next_attempt_at=None,
+            offers=d.offers + 1,
+            attempts=d.attempts + 1,
+        )
     dead = d.state is DeliveryState.DEAD
     return replace(d, lease_token=None, last_error=d.last_error if dead else None)
 

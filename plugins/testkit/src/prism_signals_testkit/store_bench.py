@@ -62,9 +62,17 @@ class StoreBench:
         self.harness.advance(self.clock, timedelta(seconds=seconds))
 
     def posting(
-        self, to: str = "Donna", sender: str = "Lola", *, payload: dict[str, Any] | None = None,
-        signal_type: str = "Question", reply_to: Signal | None = None, lane: Lane = Lane.AGENT,
-        key: str | None = None, expires_in: float | None = None, **options: Any,
+        self,
+        to: str = "Donna",
+        sender: str = "Lola",
+        *,
+        payload: dict[str, Any] | None = None,
+        signal_type: str = "Question",
+        reply_to: Signal | None = None,
+        lane: Lane = Lane.AGENT,
+        key: str | None = None,
+        expires_in: float | None = None,
+        **options: Any,
     ) -> Posting:
         """A posting as the engine makes it; a Question expects action unless said otherwise."""
         signal_id = new_signal_id()
@@ -72,20 +80,26 @@ class StoreBench:
         now = self.clock.now()
         system = lane is Lane.SYSTEM
         signal = Signal(
-            signal_id=signal_id, tenant=self.scope.tenant, pid=self.scope.pid,
+            signal_id=signal_id,
+            tenant=self.scope.tenant,
+            pid=self.scope.pid,
             from_identity=SYSTEM if system else sender,
             from_session=NIL_SESSION if system else new_session_id(),
-            to_identity=name.display, signal_type=signal_type,
+            to_identity=name.display,
+            signal_type=signal_type,
             payload={"message": "Is it done?"} if payload is None else payload,
-            created_at=now, lane=lane, idempotency_key=key,
+            created_at=now,
+            lane=lane,
+            idempotency_key=key,
             thread_id=reply_to.thread_id if reply_to else signal_id,
             in_reply_to=reply_to.signal_id if reply_to else None,
             hops=reply_to.hops + 1 if reply_to else 0,
             expires_at=None if expires_in is None else now + timedelta(seconds=expires_in),
         )
         options.setdefault("expects_action", signal_type == "Question")
-        return Posting(signal, name, SYSTEM if system else parse_recipient(sender).canonical,
-                       **options)
+        return Posting(
+            signal, name, SYSTEM if system else parse_recipient(sender).canonical, **options
+        )
 
     async def send(self, to: str = "Donna", sender: str = "Lola", **options: Any) -> Posted:
         """Put one signal; see `posting`."""
@@ -95,8 +109,12 @@ class StoreBench:
         """Put one system signal to these sessions."""
         single = len(to) == 1
         return await self.send(
-            to[0][0] if single else "*", signal_type="PeerJoined", lane=Lane.SYSTEM, wakes=False,
-            to_sessions=tuple((parse_recipient(n), s) for n, s in to), **options,
+            to[0][0] if single else "*",
+            signal_type="PeerJoined",
+            lane=Lane.SYSTEM,
+            wakes=False,
+            to_sessions=tuple((parse_recipient(n), s) for n, s in to),
+            **options,
         )
 
     def claim(self, session: SessionId, recipient: str = "Donna", **options: Any) -> Claim:

@@ -59,9 +59,7 @@ class StoreLeasing(StoreSuite):
         async with harness.open(clock) as one, harness.open(clock) as two:
             benches = [StoreBench(harness, store, clock) for store in (one, two)]
             sent = {(await benches[0].send()).signal.signal_id for _ in range(10)}
-            calls = [
-                partial(b.verb, new_session_id(), limit=2) for _ in range(5) for b in benches
-            ]
+            calls = [partial(b.verb, new_session_id(), limit=2) for _ in range(5) for b in benches]
             taken = [x for got in await all_at_once(*calls) for x in got]
             assert sorted(ids(taken)) == sorted(sent)
 
@@ -177,9 +175,7 @@ class StoreLeasing(StoreSuite):
         assert not await bench.verb(new_session_id())
 
     @scenario("S15")
-    async def test_an_offer_that_comes_to_nothing_does_not_hide_it(
-        self, bench: StoreBench
-    ) -> None:
+    async def test_an_offer_that_comes_to_nothing_does_not_hide_it(self, bench: StoreBench) -> None:
         signal_id = (await bench.send()).signal.signal_id
         await bench.deliver(new_session_id())
         following = new_session_id()
@@ -208,9 +204,7 @@ class StoreLeasing(StoreSuite):
         assert not await bench.verb(other, reoffer_after=again)
 
     @scenario("S16")
-    async def test_what_is_confirmed_or_acked_is_not_offered_again(
-        self, bench: StoreBench
-    ) -> None:
+    async def test_what_is_confirmed_or_acked_is_not_offered_again(self, bench: StoreBench) -> None:
         donna = new_session_id()
         await bench.send(signal_type="inform")
         await bench.deliver(donna, how=CONFIRMED)

@@ -211,9 +211,7 @@ class StorePosting(StoreSuite):
         assert later.signal.signal_id != first.signal.signal_id
 
     @scenario("S7")
-    async def test_a_key_used_at_the_same_moment_stores_one_signal(
-        self, bench: StoreBench
-    ) -> None:
+    async def test_a_key_used_at_the_same_moment_stores_one_signal(self, bench: StoreBench) -> None:
         calls = [partial(bench.send, key="k") for _ in range(8)]
         answers: list[Posted] = await all_at_once(*calls)
         assert len({a.signal.signal_id for a in answers}) == 1

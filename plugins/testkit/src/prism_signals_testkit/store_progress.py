@@ -70,8 +70,12 @@ class StoreProgress(StoreSuite):
         moment = bench.clock.now()
         wanted = [mine[0].upper(), theirs, new_signal_id(), "no id", over, mine[0]]
         assert await bench.ack("Donna", *wanted) == [
-            AckStatus.ACKED, AckStatus.NOT_YOURS, AckStatus.UNKNOWN, AckStatus.UNKNOWN,
-            AckStatus.ENDED, AckStatus.ALREADY_ACKED,
+            AckStatus.ACKED,
+            AckStatus.NOT_YOURS,
+            AckStatus.UNKNOWN,
+            AckStatus.UNKNOWN,
+            AckStatus.ENDED,
+            AckStatus.ALREADY_ACKED,
         ]
         bench.advance(5)
         assert await bench.ack("Donna", mine[0]) == [AckStatus.ALREADY_ACKED]

@@ -50,9 +50,16 @@ class StrategyBench:
         """A signal with this text."""
         sid = new_signal_id()
         return Signal(
-            signal_id=sid, tenant="default", pid="PID-KIT01", from_identity=sender,
-            from_session=new_session_id(), to_identity="Donna", signal_type="Question",
-            payload={"message": text}, created_at=SystemClock().now(), thread_id=sid,
+            signal_id=sid,
+            tenant="default",
+            pid="PID-KIT01",
+            from_identity=sender,
+            from_session=new_session_id(),
+            to_identity="Donna",
+            signal_type="Question",
+            payload={"message": text},
+            created_at=SystemClock().now(),
+            thread_id=sid,
         )
 
     async def deliver(self, signal: Signal) -> DeliveryOutcome:

@@ -70,9 +70,7 @@ class StrategyFaults(StrategySuite):
 
     @scenario("T5")
     async def test_it_does_not_block_the_event_loop(self, bench: StrategyBench) -> None:
-        pauses = [
-            await bench.longest_pause(bench.signal("x" * 2000), ENDS) for _ in range(_TRIES)
-        ]
+        pauses = [await bench.longest_pause(bench.signal("x" * 2000), ENDS) for _ in range(_TRIES)]
         assert min(pauses) < STILL, f"the event loop stood still for {min(pauses):.2f} s"
         if bench.harness.can_hang:
             await bench.harness.hang()

@@ -91,8 +91,11 @@ class LateSettles(Wrapped):
             return True
         d = lease.delivery
         done = await self.store.hand_over(
-            lease.signal.scope, d.recipient, d.session_id or lease.signal.from_session,
-            [lease.signal.signal_id], settlement.method or "late",
+            lease.signal.scope,
+            d.recipient,
+            d.session_id or lease.signal.from_session,
+            [lease.signal.signal_id],
+            settlement.method or "late",
         )
         return bool(done) or d.state is DeliveryState.LEASED
 
@@ -115,8 +118,13 @@ class CountsRefusals(Wrapped):
         try:
             return await self.store.put(posting)
         except PrismError:
-            count = replace(posting.signal, signal_id=new_signal_id(), idempotency_key=None,
-                            to_identity="Nobody", in_reply_to=None)
+            count = replace(
+                posting.signal,
+                signal_id=new_signal_id(),
+                idempotency_key=None,
+                to_identity="Nobody",
+                in_reply_to=None,
+            )
             with suppress(PrismError):
                 await self.store.put(replace(posting, signal=count, name=parse_name("Nobody")))
             raise
@@ -156,7 +164,9 @@ class MovesDelivered(Wrapped):
             return None
         moved = [
             replace(d, delivered_at=d.delivered_at + timedelta(seconds=max(0, d.offers - 1)))
-            if d.delivered_at else d for d in entry.deliveries
+            if d.delivered_at
+            else d
+            for d in entry.deliveries
         ]
         return Entry(entry.signal, tuple(moved))
 

@@ -115,11 +115,12 @@ class SwallowsCancellation(LetterBox):
 
 
 class BlocksTheLoop(LetterBox):
-    """Waits without letting others run."""
+    """Works without letting others run."""
 
     async def deliver(self, signal: Signal) -> DeliveryOutcome | bool:
-        """Sleeps as a thread would."""
-        time.sleep(0.15)  # noqa: ASYNC251 - the fault
+        """Sleeps as a thread would, over a long text."""
+        if len(headline(signal.payload)) == 2000:
+            time.sleep(0.15)  # noqa: ASYNC251 - the fault
         return await super().deliver(signal)
 
 

@@ -88,9 +88,9 @@ def _broken(
 ) -> set[str]:
     """Run the kit in a pytest of its own; the clauses that fail."""
     pytester.syspathinsert(Path(__file__).parent)
-    pytester.makepyfile(RUN.format(
-        suite=suite.__name__, module=module, harness=harness, fault=fault
-    ))
+    pytester.makepyfile(
+        RUN.format(suite=suite.__name__, module=module, harness=harness, fault=fault)
+    )
     run = pytester.inline_run("-q", "--tb=no", "-k", "asyncio", "-p", "no:cacheprovider")
     passed, _, failed = run.listoutcomes()
     assert passed
@@ -110,9 +110,7 @@ def test_stores(pytester: pytest.Pytester, fault: str | None) -> None:
 
 @pytest.mark.parametrize("fault", DIRECTORIES)
 def test_directories(pytester: pytest.Pytester, fault: str | None) -> None:
-    broken = _broken(
-        pytester, DirectoryConformance, "faulty_backends", "FaultyDirectories", fault
-    )
+    broken = _broken(pytester, DirectoryConformance, "faulty_backends", "FaultyDirectories", fault)
     assert broken == set(DIRECTORIES[fault])
 
 

@@ -79,17 +79,18 @@ def test_clauses_are_read_whole() -> None:
     assert clauses_of(Contract) == {"X1": "the first.", "X2": "the second, which is longer."}
 
 
-@pytest.mark.parametrize("options", [
-    (),
-    ("-p", "no:anyio"),
-    ("--strict-markers", "--strict-config", "-W", "error"),
-    ("--import-mode=importlib",),
-    ("-p", "no:logging", "-p", "no:warnings"),
-    ("-p", "no:prism_signals_testkit"),
-])
-def test_it_runs_with_other_options(
-    author: pytest.Pytester, options: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("-p", "no:anyio"),
+        ("--strict-markers", "--strict-config", "-W", "error"),
+        ("--import-mode=importlib",),
+        ("-p", "no:logging", "-p", "no:warnings"),
+        ("-p", "no:prism_signals_testkit"),
+    ],
+)
+def test_it_runs_with_other_options(author: pytest.Pytester, options: tuple[str, ...]) -> None:
     _write(author)
     outcome = author.runpytest(*options, "-p", "no:cacheprovider")
     outcome.assert_outcomes(passed=ALL - UNWIRED, skipped=UNWIRED)
@@ -115,9 +116,7 @@ def test_a_class_that_pytest_does_not_collect_is_an_error(
     outcome.stderr.fnmatch_lines(["*no test was collected: test_mine.TestMyBus*"])
 
 
-def test_a_class_under_a_name_that_is_not_collected_is_an_error(
-    author: pytest.Pytester
-) -> None:
+def test_a_class_under_a_name_that_is_not_collected_is_an_error(author: pytest.Pytester) -> None:
     _write(author, name="MyBusTests")
     author.makepyfile(test_other="def test_other(): pass")
     outcome = author.runpytest("-p", "no:cacheprovider")
@@ -133,9 +132,13 @@ def test_choosing_single_tests_is_no_error(author: pytest.Pytester) -> None:
     chosen.assert_outcomes(passed=2, deselected=ALL - 1)
 
 
-@pytest.mark.parametrize("more", [
-    "    __test__ = False", "    def __init__(self): pass",
-])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "    __test__ = False",
+        "    def __init__(self): pass",
+    ],
+)
 def test_a_class_that_cannot_run_is_refused(author: pytest.Pytester, more: str) -> None:
     _write(author, more)
     outcome = author.runpytest("-p", "no:cacheprovider")

@@ -29,7 +29,10 @@ class Shipped(BaseModel):
 
 def _strategy(**changes: Any) -> StrategyPlugin:
     given: dict[str, Any] = {
-        "name": "letters", "surfaces": ("letter_box",), "open": print, "settings": Settings,
+        "name": "letters",
+        "surfaces": ("letter_box",),
+        "open": print,
+        "settings": Settings,
     }
     return StrategyPlugin(**(given | changes))
 
@@ -88,12 +91,15 @@ def test_a_plugin_must_be_installed_under_its_entry_point() -> None:
     assert _broken(PluginHarness(_plugin(_strategy()), "letters")) == {"P6"}
 
 
-@pytest.mark.parametrize(("line", "expected"), [
-    ("from prism_signals import Signal", set()),
-    ("from prism_signals.engine.machine import DeliveryMachine", {"P7"}),
-    ("import prism_signals_store_sqlite", {"P7"}),
-    ("from letters_of_mine import inside", set()),
-])
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("from prism_signals import Signal", set()),
+        ("from prism_signals.engine.machine import DeliveryMachine", {"P7"}),
+        ("import prism_signals_store_sqlite", {"P7"}),
+        ("from letters_of_mine import inside", set()),
+    ],
+)
 def test_a_plugin_imports_the_public_face_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, expected: set[str]
 ) -> None:
