@@ -120,6 +120,7 @@ def test_a_class_under_a_name_that_is_not_collected_fails(
 ) -> None:
     if options:
         pytest.importorskip("xdist")
+        author.makeini(f"[pytest]\npythonpath = {Path(__file__).parent}\n")  # for its workers
     _write(author, name="MyBusTests")
     author.makepyfile(test_other="def test_other(): pass")
     outcome = author.runpytest(*options, "-p", "no:cacheprovider")
