@@ -123,24 +123,10 @@ def payload_text(payload: dict[str, Any]) -> str:
 def signal_from(row: tuple[Any, ...], scope: Scope) -> Signal:
     """A signal from the values of `SIGNAL_COLUMNS`."""
     (
-        signal_id,
-        from_identity,
-        from_session,
-        to_identity,
-        signal_type,
-        payload,
-        in_reply_to,
-        created_at,
-        delivered_at,
-        delivery_method,
-        thread_id,
-        priority,
-        hops,
-        lane,
-        expires_at,
-        idempotency_key,
-        traceparent,
-    ) = row
+        signal_id, from_identity, from_session, to_identity, signal_type, payload, in_reply_to,
+        created_at, delivered_at, delivery_method, thread_id, priority, hops, lane, expires_at,
+        idempotency_key, traceparent,
+    ) = row  # fmt: skip
     return Signal(
         signal_id=SignalId(signal_id),
         tenant=scope.tenant,
@@ -167,25 +153,10 @@ def signal_from(row: tuple[Any, ...], scope: Scope) -> Signal:
 def delivery_from(row: tuple[Any, ...]) -> Delivery:
     """A delivery from the values of `DELIVERY_COLUMNS`."""
     (
-        signal_id,
-        recipient,
-        display,
-        state,
-        expects_action,
-        wakes,
-        session_id,
-        to_session,
-        lease_token,
-        lease_until,
-        attempts,
-        offers,
-        next_attempt_at,
-        delivered_at,
-        method,
-        confirmed_at,
-        acked_at,
-        last_error,
-    ) = row
+        signal_id, recipient, display, state, expects_action, wakes, session_id, to_session,
+        lease_token, lease_until, attempts, offers, next_attempt_at, delivered_at, method,
+        confirmed_at, acked_at, last_error,
+    ) = row  # fmt: skip
     return Delivery(
         signal_id=SignalId(signal_id),
         recipient=recipient,

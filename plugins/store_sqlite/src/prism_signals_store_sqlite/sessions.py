@@ -185,32 +185,10 @@ def _is_running(session: Session) -> bool | None:
 
 def _kept(row: tuple[Any, ...]) -> Kept:
     (
-        session_id,
-        tenant,
-        pid,
-        identity,
-        canonical,
-        surface,
-        route,
-        can_push,
-        can_wake,
-        boot,
-        process,
-        started,
-        client_boot,
-        client,
-        client_started,
-        claim,
-        human,
-        registered_at,
-        heartbeat_at,
-        last_verb_at,
-        expires_at,
-        token_hash,
-        stands,
-        ended_at,
-        reason,
-    ) = row
+        session_id, tenant, pid, identity, canonical, surface, route, can_push, can_wake, boot,
+        process, started, client_boot, client, client_started, claim, human, registered_at,
+        heartbeat_at, last_verb_at, expires_at, token_hash, stands, ended_at, reason,
+    ) = row  # fmt: skip
     registration = Registration(
         session_id=SessionId(session_id),
         scope=Scope(tenant, pid),
