@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from core.tests.unit.world import World
+from core.tests.unit.world import PID, World
 from prism_signals import Agent, Scope
 
 pytestmark = pytest.mark.anyio
@@ -45,3 +45,18 @@ async def test_among_namesakes_each_verb_counts(world: World) -> None:
             meant = await world.backend.directory.resolve(acting.session.scope, "donna")
             assert meant is not None
             assert meant.session_id == acting.session.session_id
+
+
+async def test_what_waited_for_a_namesake_comes_here_when_it_leaves(world: World) -> None:
+    async with world.agent("Lola") as lola, world.agent("Donna", "pushy") as stays:
+        await lola.start()
+        await stays.start()
+        async with world.agent("Donna") as leaves:
+            world.clock.advance(1)
+            await leaves.start()
+            sent = await lola.signal(PID, "Donna", "inform", {"content": "for whoever is Donna"})
+            assert leaves.session is not None
+            assert sent["resolved_to_session"] == leaves.session.session_id
+            assert world.shown == []  # it is not for the one that stays, while the other lives
+        (shown,) = await world.shows(1)
+        assert shown.signal_id == sent["signal_id"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from logging import Logger
 from math import inf
@@ -47,6 +47,7 @@ class Dispatcher:
         claim: Makes the claim of this moment: `claim(quiet, exclude)`.
         deadline: For one delivery.
         attempted: Is told of every attempt.
+        resting: Does what can wait until nothing is left to deliver.
     """
 
     def __init__(
@@ -61,10 +62,12 @@ class Dispatcher:
         claim: Callable[[Look], Claim],
         deadline: timedelta,
         attempted: Attempted,
+        resting: Callable[[], Awaitable[None]],
     ) -> None:
         self.machine = machine
         self._tasks, self._store, self._bus, self._clock, self._log = tasks, store, bus, clock, log
         self._claim, self._deadline, self._attempted = claim, deadline, attempted
+        self._resting = resting
         self._changed = anyio.Event()
 
     def nudge(self) -> None:
@@ -101,6 +104,7 @@ class Dispatcher:
 
         A session that nothing can be pushed to sleeps through: what waits for verbs needs no poll.
         """
+        await self._resting()
         poll = self._bus.poll_interval.total_seconds()
         look = self.machine.poll(self._clock.now())
         with anyio.move_on_after(min(max(seconds, 0.0), poll if look else inf)):

@@ -79,6 +79,7 @@ class HostedSession:
             p.name: StrategyTask(p, self._context(registration), self._changed)
             for p in route.candidates
         }
+        self._look_around = False
         self._dispatcher: Dispatcher | None = None
 
     @property
@@ -199,6 +200,7 @@ class HostedSession:
             claim=self._claim,
             deadline=settings.seconds("delivery_deadline"),
             attempted=around.attempted,
+            resting=self._resting,
         )
 
     async def _hear(self, bells: AsyncIterator[Bell]) -> None:
@@ -206,7 +208,15 @@ class HostedSession:
             if bell.kind is BellKind.SETTLED:
                 self._around.settlements.rang(bell.signal_id)
             else:
-                await self._presence.look_around()
+                # The delivery goes first: what was known of namesakes was right before this ring.
+                self._look_around = True
+                self._rang()
+
+    async def _resting(self) -> None:
+        if self._look_around:
+            self._look_around, before = False, self._presence.others
+            await self._presence.look_around()
+            if self._presence.others != before:
                 self._rang()
 
     async def _keep_alive(self) -> None:

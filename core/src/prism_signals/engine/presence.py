@@ -190,6 +190,8 @@ class Presence:
             return
         # Some jitter, so that the participants of a project do not all do it at once.
         self._housekeeping = now + _HOUSEKEEPING * random.uniform(1, 1.2)  # noqa: S311
+        r = self.registration
+        await self._store.seen(r.scope, r.name, human=r.human)  # it is still here, for broadcasts
         await self._store.expire()
         await self._store.archive(timedelta(days=self._settings.retention_days))
 
