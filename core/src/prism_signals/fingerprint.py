@@ -17,10 +17,15 @@ _ANCESTORS = 64
 
 @lru_cache(maxsize=1)
 def boot_id() -> str:
-    """Names this run of the machine; empty where the system does not tell."""
+    """Names this run of the machine; empty where the system does not tell.
+
+    Containers share the machine's boot but number their processes by themselves, so the namespace
+    of process ids is part of it.
+    """
     if _LINUX:
         try:
-            return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+            return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
         except OSError:
             return ""
     return _ask("sysctl", "-n", "kern.boottime")
