@@ -23,8 +23,9 @@ def run_checks(report: Report) -> None:
     tests = [d.folder / "tests" for d in members]
     typed = [p for p in (*sources, *tests, *(ROOT / name for name in LOOSE)) if _has_python(p)]
     typing = {**env, "MYPYPATH": os.pathsep.join(map(str, sources))}
+    short = ("--output-format", "concise")
     report.step("ruff check", [python, "-m", "ruff", "check", "."], env)
-    report.step("ruff format", [python, "-m", "ruff", "format", "--check", "."], env)
+    report.step("ruff format", [python, "-m", "ruff", "format", "--check", *short, "."], env)
     report.step("mypy", [python, "-m", "mypy", *typed], typing)
     lint = [python, "-c", "from importlinter.cli import lint_imports_command as m; m()"]
     for name, config in ("core", ROOT / "pyproject.toml"), ("plugins", write_plugin_contracts()):
