@@ -13,7 +13,7 @@ from pathlib import Path
 from . import channel, drain, history, latency, startup, steps, throughput, toolcall
 from .children import ChildFailed
 from .figures import Figure
-from .machine import description, load, noise
+from .machine import Watch, description, noise
 from .plan import Plan
 
 FIGURES: dict[str, Callable[[Plan], Figure]] = {
@@ -27,7 +27,7 @@ FIGURES: dict[str, Callable[[Plan], Figure]] = {
     "history": history.measure,
     "steps": steps.measure,
 }
-NOISY = 2.0
+NOISY, CROWDED = 2.5, 0.1
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,24 +41,29 @@ def main(argv: Sequence[str]) -> int:
     results: list[dict[str, object]] = []
     failed: list[str] = []
     for name in arguments.names or FIGURES:
-        restless, started = noise(), time.monotonic()
+        restless, watch = noise(), Watch.start()
         try:
             figure = FIGURES[name](plan)
         except ChildFailed as e:
             failed.append(name)
             print(f"\n{name}: COULD NOT BE MEASURED: {e}", flush=True)
             continue
+        others, took = watch.others(), time.monotonic() - watch.wall
         restless = max(restless, noise())
-        print(f"\n{figure.text()}")
-        warning = " (too noisy: repeat it)" if restless > NOISY else ""
-        took = time.monotonic() - started
-        print(f"  noise {restless:.2f}{warning}, load {load()}, {took:.0f} s", flush=True)
-        results.append({**figure.as_dict(), "noise": restless})
+        print(f"\n{figure.text()}\n  {_mood(restless, others)}, {took:.0f} s", flush=True)
+        results.append({**figure.as_dict(), "noise": restless, "others": others})
     if arguments.json:
         found = {"machine": description(), "quick": plan.quick, "figures": results}
         arguments.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     _verdict(results, failed)
     return 1 if failed else 0
+
+
+def _mood(restless: float, others: float | None) -> str:
+    crowded = others is not None and others > CROWDED
+    warning = ": too restless, repeat it" if restless > NOISY or crowded else ""
+    share = "" if others is None else f", others used {others:.0%} of the machine"
+    return f"noise {restless:.2f}{share}{warning}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import sqlite3
 import tempfile
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from .home import is_ram_disk
@@ -43,6 +46,38 @@ def noise() -> float:
     return spins.p99 / spins.best
 
 
-def load() -> str:
-    """How many processes wanted to run in the last minute."""
-    return f"{os.getloadavg()[0]:.2f}"
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Processor time at one moment, to tell later how much of the machine others took.
+
+    Attributes:
+        wall: Seconds of the monotonic clock.
+        busy: Seconds that all processors together have worked, or None where nothing tells.
+        own: Of these, ours and those of our children that have ended.
+    """
+
+    wall: float
+    busy: float | None
+    own: float
+
+    @classmethod
+    def start(cls) -> Watch:
+        """Begin to watch."""
+        used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return cls(time.monotonic(), _busy(), sum(u.ru_utime + u.ru_stime for u in used))
+
+    def others(self) -> float | None:
+        """The share of all processors that others used since then; None where nothing tells."""
+        later = Watch.start()
+        if self.busy is None or later.busy is None:
+            return None
+        spent = later.busy - self.busy - (later.own - self.own)
+        return max(spent, 0.0) / ((later.wall - self.wall) * (os.cpu_count() or 1))
+
+
+def _busy() -> float | None:
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return None
+    user, nice, system, _idle, _wait, irq, softirq, *_ = stat.read_text("utf-8").split()[1:9]
+    return sum(map(int, (user, nice, system, irq, softirq))) / os.sysconf("SC_CLK_TCK")
