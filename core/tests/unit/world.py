@@ -62,12 +62,35 @@ class Pusher(SignalDeliveryStrategy):
         return True
 
 
+class Between:
+    """Stands before a store, directory or bus; a call can be made to do something else first."""
+
+    def __init__(self, port: Any) -> None:
+        self._port = port
+        self.first: dict[str, Callable[..., Awaitable[None]]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._port, name)
+        if name not in self.first:
+            return real
+
+        async def call(*args: Any, **named: Any) -> Any:
+            if name in self.first:
+                await self.first[name](*args)
+            return await real(*args, **named)
+
+        return call
+
+
 class World:
     """One backend and plugins that several agents share; `shown` is what models saw by push."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.backend = MemoryBackend(self.clock)
+        self.store = Between(self.backend.store)
+        self.directory = Between(self.backend.directory)
+        self.bus = Between(self.backend.bus)
         self.shown: list[Signal] = []
         self.act: Callable[[Signal], Awaitable[DeliveryOutcome | bool]] = self.confirm
         self.changed = anyio.Event()
@@ -101,15 +124,15 @@ class World:
 
     @hookimpl
     def prism_stores(self) -> list[StorePlugin]:
-        return [StorePlugin("memory", ("memory",), self._open(lambda: self.backend.store))]
+        return [StorePlugin("memory", ("memory",), self._open(lambda: self.store))]
 
     @hookimpl
     def prism_directories(self) -> list[DirectoryPlugin]:
-        return [DirectoryPlugin("memory", ("memory",), self._open(lambda: self.backend.directory))]
+        return [DirectoryPlugin("memory", ("memory",), self._open(lambda: self.directory))]
 
     @hookimpl
     def prism_buses(self) -> list[BusPlugin]:
-        return [BusPlugin("memory", ("memory",), self._open(lambda: self.backend.bus))]
+        return [BusPlugin("memory", ("memory",), self._open(lambda: self.bus))]
 
     def _open(self, get: Callable[[], Any]) -> Any:
         @asynccontextmanager

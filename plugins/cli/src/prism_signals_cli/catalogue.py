@@ -33,8 +33,11 @@ COMMANDS: tuple[Entry, ...] = (
     _own("watch", "watch", "watch", "Follow new signals as they are sent."),
     _own("strategies", "strategies", "strategies", "Show the ways to reach an agent from here."),
     _own("doctor", "doctor", "doctor", "Check store, doorbell, route, settings and plugins."),
-    Entry("demo", "Watch two agents talk to each other; takes seconds.",
-          "prism_signals_cli.demo.command:demo"),
+    Entry(
+        "demo",
+        "Watch two agents talk to each other; takes seconds.",
+        "prism_signals_cli.demo.command:demo",
+    ),
 )
 """In the order in which `prism --help` shows them."""
 

@@ -76,8 +76,9 @@ def versions() -> Finding:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}",
     }
-    return Finding("versions", Verdict.OK, ", ".join(f"{k} {v}" for k, v in facts.items()),
-                   facts=facts)
+    return Finding(
+        "versions", Verdict.OK, ", ".join(f"{k} {v}" for k, v in facts.items()), facts=facts
+    )
 
 
 def settings() -> tuple[Settings | None, Finding]:
@@ -87,8 +88,10 @@ def settings() -> tuple[Settings | None, Finding]:
     except PrismError as e:
         return None, broken("settings", e)
     who = found.agent_identity or "nobody"
-    detail = f"identity {who}, surface {found.agent_surface or 'unset'}, " \
-             f"project {found.project or 'unset'}, tenant {found.tenant}"
+    detail = (
+        f"identity {who}, surface {found.agent_surface or 'unset'}, "
+        f"project {found.project or 'unset'}, tenant {found.tenant}"
+    )
     return found, Finding("settings", Verdict.OK, detail)
 
 
@@ -100,8 +103,11 @@ def variables(registry: Registry) -> Finding:
     if not unknown:
         return Finding("variables", Verdict.OK, "every PRISM_* variable is known")
     return Finding(
-        "variables", Verdict.WARNING, f"nothing reads {', '.join(unknown)}",
-        "Check the spelling, or install the plugin that it is for.", {"unknown": unknown},
+        "variables",
+        Verdict.WARNING,
+        f"nothing reads {', '.join(unknown)}",
+        "Check the spelling, or install the plugin that it is for.",
+        {"unknown": unknown},
     )
 
 
@@ -122,8 +128,12 @@ def plugins(registry: Registry) -> list[Finding]:
         for p in registry.problems
     ]
     findings += [
-        Finding("plugins", Verdict.WARNING, f"a plugin's command {name!r} cannot be reached: "
-                "prism has its own command of that name")
+        Finding(
+            "plugins",
+            Verdict.WARNING,
+            f"a plugin's command {name!r} cannot be reached: "
+            "prism has its own command of that name",
+        )
         for name in shadowed(registry)
     ]
     return findings
@@ -140,14 +150,20 @@ def route(registry: Registry, settings: Settings) -> list[Finding]:
     mapped = surface is not None and surface in settings.strategy_map
     rows = []
     for plugin in planned.candidates:
-        why = "PRISM_STRATEGY_MAP names it" if mapped and not plugin.serves(surface) else (
-            "it serves every surface" if "*" in plugin.surfaces else f"it serves {surface}")
+        why = (
+            "PRISM_STRATEGY_MAP names it"
+            if mapped and not plugin.serves(surface)
+            else ("it serves every surface" if "*" in plugin.surfaces else f"it serves {surface}")
+        )
         state = "floor" if pushes(plugin) is False else "candidate"
         rows.append({"strategy": plugin.name, "state": state, "reason": why})
     for f in registry.strategies:
         if f.plugin.name not in taken:
-            why = "PRISM_STRATEGY_MAP leaves it out" if f.plugin.serves(surface) else (
-                f"it serves {', '.join(f.plugin.surfaces) or 'no surface by itself'}")
+            why = (
+                "PRISM_STRATEGY_MAP leaves it out"
+                if f.plugin.serves(surface)
+                else (f"it serves {', '.join(f.plugin.surfaces) or 'no surface by itself'}")
+            )
             rows.append({"strategy": f.plugin.name, "state": "skipped", "reason": why})
     told = "; ".join(f"{r['strategy']}: {r['state']}, {r['reason']}" for r in rows)
     findings = [Finding("route", Verdict.OK, told, facts={"surface": surface, "route": rows})]
@@ -211,7 +227,15 @@ def broken(check: str, error: BaseException) -> Finding:
     if isinstance(root, PrismError):
         return Finding(check, Verdict.BROKEN, root.message, facts=root.as_json())
     if isinstance(root, TimeoutError):
-        return Finding(check, Verdict.BROKEN, f"no answer within {_PATIENCE:.0f} s",
-                       "Check that what its URL names is running and reachable from here.")
-    return Finding(check, Verdict.BROKEN, f"unexpected {type(root).__name__}: {root}",
-                   "This is a bug of the plugin that serves it; please report it.")
+        return Finding(
+            check,
+            Verdict.BROKEN,
+            f"no answer within {_PATIENCE:.0f} s",
+            "Check that what its URL names is running and reachable from here.",
+        )
+    return Finding(
+        check,
+        Verdict.BROKEN,
+        f"unexpected {type(root).__name__}: {root}",
+        "This is a bug of the plugin that serves it; please report it.",
+    )

@@ -68,6 +68,7 @@ def _json_object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as e:
         raise InvalidPayload(f"--payload is not JSON: {e}.", field="payload") from None
     if not isinstance(value, dict):
-        raise InvalidPayload("--payload must be a JSON object, like {\"content\": \"…\"}.",
-                             field="payload")
+        raise InvalidPayload(
+            '--payload must be a JSON object, like {"content": "…"}.', field="payload"
+        )
     return value

@@ -32,22 +32,42 @@ def report(error: Exception, *, command: str, as_json: bool) -> int:
     if isinstance(root, PrismError):
         meaning = ERROR_TABLE.get(root.code, ERROR_TABLE["error"])
         hint = _HINTS.get(meaning.exit_code, f"'{command} --help' shows what it takes.")
-        return refuse(root.code, root.message, hint, as_json=as_json, status=meaning.exit_code,
-                      details={**root.details, **({"retry": True} if meaning.retry else {})})
+        return refuse(
+            root.code,
+            root.message,
+            hint,
+            as_json=as_json,
+            status=meaning.exit_code,
+            details={**root.details, **({"retry": True} if meaning.retry else {})},
+        )
     if isinstance(root, click.Abort):
-        return refuse("interrupted", "Interrupted.", f"'{command}' did not end.", as_json=as_json,
-                      status=130)
+        return refuse(
+            "interrupted", "Interrupted.", f"'{command}' did not end.", as_json=as_json, status=130
+        )
     if isinstance(root, click.ClickException):
-        return refuse("usage", root.format_message(), f"'{command} --help' shows what it takes.",
-                      as_json=as_json)
+        return refuse(
+            "usage",
+            root.format_message(),
+            f"'{command} --help' shows what it takes.",
+            as_json=as_json,
+        )
     complain(visible("".join(traceback.format_exception(root)).rstrip()))
-    return refuse("error", f"Unexpected {type(root).__name__}: {root}.",
-                  "This is a bug; please report it with the lines above.", as_json=as_json,
-                  status=1)
+    return refuse(
+        "error",
+        f"Unexpected {type(root).__name__}: {root}.",
+        "This is a bug; please report it with the lines above.",
+        as_json=as_json,
+        status=1,
+    )
 
 
 def refuse(
-    code: str, message: str, hint: str, *, as_json: bool, status: int = 2,
+    code: str,
+    message: str,
+    hint: str,
+    *,
+    as_json: bool,
+    status: int = 2,
     details: dict[str, Any] | None = None,
 ) -> int:
     """Write one error to stderr; gives the exit status."""

@@ -90,8 +90,9 @@ def tur_entry(entry: dict[str, Any]) -> dict[str, Any]:
 
 def signal_lines(signal: Signal) -> list[str]:
     """A signal alone: heading, id, when it was stored."""
-    head = _heading(signal.from_identity, signal.to_identity, signal.signal_type,
-                    signal.priority.value)
+    head = _heading(
+        signal.from_identity, signal.to_identity, signal.signal_type, signal.priority.value
+    )
     return [f"{head}  {moment(iso(signal.created_at))}", _ids(signal.signal_id, signal.in_reply_to)]
 
 

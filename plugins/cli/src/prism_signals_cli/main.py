@@ -115,7 +115,8 @@ def _unknown(program: str, args: list[str], known: list[str]) -> int:
     near = get_close_matches(args[0], known, 1)
     hint = f"Did you mean '{program} {near[0]}'? " if near else ""
     return failures.refuse(
-        "unknown_command", f"There is no command {ascii(args[0])[:60]}.",
+        "unknown_command",
+        f"There is no command {ascii(args[0])[:60]}.",
         f"{hint}'{program} --help' lists the commands; plugins bring more.",
         as_json=failures.wants_json(args),
     )

@@ -39,10 +39,13 @@ def discover() -> tuple[Entry, ...]:
     from prism_signals import Registry
 
     registry = Registry.discover()
-    entries = tuple(sorted(
-        Entry(f.plugin.name, _one_line(f.plugin.help), f.plugin.target)
-        for f in registry.commands if own(f.plugin.name) is None
-    ))
+    entries = tuple(
+        sorted(
+            Entry(f.plugin.name, _one_line(f.plugin.help), f.plugin.target)
+            for f in registry.commands
+            if own(f.plugin.name) is None
+        )
+    )
     _remember(entries)
     return entries
 
@@ -87,7 +90,8 @@ def _recall() -> tuple[Entry, ...] | None:
 def _remember(entries: tuple[Entry, ...]) -> None:
     paths = {*_folders(), *_plugin_files()}
     rows = [
-        _FORMAT, _search_path(),
+        _FORMAT,
+        _search_path(),
         *(f"on\t{_changed_at(p)}\t{p}" for p in sorted(paths)),
         *(f"command\t{e.name}\t{e.target}\t{e.help}" for e in entries),
         "end",

@@ -46,8 +46,11 @@ def tree_lines(entries: Sequence[Entry], *, most: int | None, drawn: bool) -> li
         beneath = strokes.through if replies else strokes.blank
         lines += [first + head, *(rest + beneath + line.strip("\n")[2:] for line in more)]
         below = [
-            (r, rest + (strokes.last if n == len(replies) else strokes.branch),
-             rest + (strokes.blank if n == len(replies) else strokes.through))
+            (
+                r,
+                rest + (strokes.last if n == len(replies) else strokes.branch),
+                rest + (strokes.blank if n == len(replies) else strokes.through),
+            )
             for n, r in enumerate(replies, 1)
         ]
         waiting += reversed(below)

@@ -98,8 +98,12 @@ def run_process(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run `prism` as a process of its own, in the environment of the test."""
     return subprocess.run(
-        [sys.executable, "-m", "prism_signals_cli", *args], input=given, capture_output=True,
-        timeout=25, check=False, env={**os.environ, **(environment or {})},
+        [sys.executable, "-m", "prism_signals_cli", *args],
+        input=given,
+        capture_output=True,
+        timeout=25,
+        check=False,
+        env={**os.environ, **(environment or {})},
     )
 
 

@@ -12,8 +12,10 @@ import pytest
 from prism_signals_cli.demo.surroundings import Surroundings, kept
 
 _WHOLE_PRODUCT = (
-    "prism_signals_store_sqlite", "prism_signals_gateway_mcp",
-    "prism_signals_strategy_channels_push", "prism_signals_strategy_piggyback",
+    "prism_signals_store_sqlite",
+    "prism_signals_gateway_mcp",
+    "prism_signals_strategy_channels_push",
+    "prism_signals_strategy_piggyback",
 )
 _missing = [name for name in _WHOLE_PRODUCT if find_spec(name) is None]
 whole_product = pytest.mark.skipif(bool(_missing), reason=f"not installed: {_missing}")
@@ -23,8 +25,11 @@ whole_product = pytest.mark.skipif(bool(_missing), reason=f"not installed: {_mis
 @pytest.mark.timeout(60)
 def test_lola_asks_and_donna_answers(process: Any) -> None:
     inherited = {
-        "PRISM_AGENT_IDENTITY": "Somebody", "PRISM_PROJECT": "PID-OTHER", "PRISM_PROBE": "1",
-        "PRISM_STORE_URL": "nothing://", "PRISM_STRATEGY_MAP": "nonsense",
+        "PRISM_AGENT_IDENTITY": "Somebody",
+        "PRISM_PROJECT": "PID-OTHER",
+        "PRISM_PROBE": "1",
+        "PRISM_STORE_URL": "nothing://",
+        "PRISM_STRATEGY_MAP": "nonsense",
     }
     done = process("demo", "--json", environment=inherited)
     result = json.loads(done.stdout)
@@ -69,8 +74,14 @@ def test_a_failure_is_told_and_has_its_exit_status(process: Any, stored: Path) -
 
 def test_only_what_a_process_needs_is_inherited() -> None:
     given = {
-        "PATH": "/bin", "HOME": "/h", "LC_ALL": "C", "PRISM_PROJECT": "x", "PRISM_PROBE": "1",
-        "CLAUDE_CODE_MESSAGING_SOCKET": "/s", "CODEX_HOME": "/c", "SECRET_TOKEN": "t",
+        "PATH": "/bin",
+        "HOME": "/h",
+        "LC_ALL": "C",
+        "PRISM_PROJECT": "x",
+        "PRISM_PROBE": "1",
+        "CLAUDE_CODE_MESSAGING_SOCKET": "/s",
+        "CODEX_HOME": "/c",
+        "SECRET_TOKEN": "t",
     }
     assert kept(given) == {"PATH": "/bin", "HOME": "/h", "LC_ALL": "C"}
 
@@ -79,7 +90,9 @@ def test_each_agent_gets_the_demos_own_settings(tmp_path: Path) -> None:
     env = Surroundings(tmp_path).agent("Lola", "claude_desktop")
     mine = {k: v for k, v in env.items() if k.startswith("PRISM_")}
     assert mine == {
-        "PRISM_AGENT_IDENTITY": "Lola", "PRISM_AGENT_SURFACE": "claude_desktop",
-        "PRISM_PROJECT": "PID-PGR01", "PRISM_STORE_URL": f"sqlite://{tmp_path / 'demo.db'}",
+        "PRISM_AGENT_IDENTITY": "Lola",
+        "PRISM_AGENT_SURFACE": "claude_desktop",
+        "PRISM_PROJECT": "PID-PGR01",
+        "PRISM_STORE_URL": f"sqlite://{tmp_path / 'demo.db'}",
         "PRISM_CONFIG": str(tmp_path / "prism.toml"),
     }

@@ -22,8 +22,15 @@ def test_a_healthy_installation(prism: Terminal, monkeypatch: pytest.MonkeyPatch
     assert said.status == 0, said.out
     checks = _checks(said)
     assert said.json["ok"] is True
-    assert set(checks) >= {"settings", "variables", "plugins", "route", "store", "directory",
-                           "doorbell"}
+    assert set(checks) >= {
+        "settings",
+        "variables",
+        "plugins",
+        "route",
+        "store",
+        "directory",
+        "doorbell",
+    }
     assert checks["store"][0]["detail"] == "reachable and writable"
     assert "heard in" in checks["doorbell"][0]["detail"]
     assert checks["doorbell"][0]["facts"]["round_trip_ms"] > 0
@@ -106,5 +113,7 @@ def test_strategies_are_listed_with_their_distribution(bare: Terminal) -> None:
     assert rows["piggyback"]["pushes"] is False
     assert rows["piggyback"]["distribution"] == "prism-signals-strategy-piggyback"
     assert rows["piggyback"]["version"]
-    assert "Route of claude_code: channels_push -> piggyback" in bare(
-        "strategies", "--surface", "claude_code").out
+    assert (
+        "Route of claude_code: channels_push -> piggyback"
+        in bare("strategies", "--surface", "claude_code").out
+    )

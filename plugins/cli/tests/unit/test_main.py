@@ -42,8 +42,12 @@ def crash(args):
 
 def _prism(place: Path, *args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "prism_signals_cli", *args], capture_output=True, text=True,
-        timeout=25, check=False, env={**os.environ, "PYTHONPATH": str(place)},
+        [sys.executable, "-m", "prism_signals_cli", *args],
+        capture_output=True,
+        text=True,
+        timeout=25,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(place)},
     )
 
 
@@ -92,7 +96,8 @@ def test_an_unknown_command_is_refused_with_the_nearest(bare: Terminal) -> None:
 def test_tur_has_just_its_three_commands(bare: Terminal) -> None:
     shown = bare.tur("--help").out
     assert [n for n in ("signal", "read-signals", "ack-signals") if f"  {n} " in shown] == list(
-        catalogue.TUR_COMMANDS)
+        catalogue.TUR_COMMANDS
+    )
     assert "doctor" not in shown
     assert bare.tur("doctor").status == 2
 

@@ -37,8 +37,11 @@ def test_one_line_stays_one_line() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * 500, "👩\u200d👧 " * 100, "\x1b[2J\x9b\x7f\u202e\ufeff\U000e0041",
-        'quotes " and \\ and \n', "\ud800",
+        "x" * 500,
+        "👩\u200d👧 " * 100,
+        "\x1b[2J\x9b\x7f\u202e\ufeff\U000e0041",
+        'quotes " and \\ and \n',
+        "\ud800",
     ],
 )
 def test_json_comes_back_equal_and_holds_nothing_unsafe(text: str, ascii_only: bool) -> None:

@@ -34,7 +34,7 @@ def test_header_and_id_are_in_the_text(prism: Terminal) -> None:  # T-06
     assert lines[1].strip() == f"id {signal_id}"
 
 
-@pytest.mark.parametrize("content", ["x" * 500, EMOJI * 40, "tab\tquote\" \\ \x1b[31m \u202e"])
+@pytest.mark.parametrize("content", ["x" * 500, EMOJI * 40, 'tab\tquote" \\ \x1b[31m \u202e'])
 def test_json_stays_valid_whatever_the_content(
     process: Any, prism: Terminal, content: str
 ) -> None:  # T-04
@@ -65,8 +65,12 @@ def test_peer_text_cannot_act_on_the_terminal(prism: Terminal) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "field"),
-    [("inform", "content"), ("Question", "message"), ("StatusUpdate", "description"),
-     ("TaskAssigned", "description")],
+    [
+        ("inform", "content"),
+        ("Question", "message"),
+        ("StatusUpdate", "description"),
+        ("TaskAssigned", "description"),
+    ],
 )
 def test_a_text_goes_into_the_field_its_type_requires(
     prism: Terminal, kind: str, field: str
@@ -81,8 +85,12 @@ def test_a_type_with_several_fields_takes_a_payload(prism: Terminal) -> None:
     assert refused.status == 2
     assert "--payload JSON with spec_id, instructions" in refused.err
     payload = '{"spec_id": "S-1", "instructions": "look"}'
-    assert prism("signal", "Donna", "-t", "ReviewRequested", "--payload", payload, "--as",
-                 "Lola").status == 0
+    assert (
+        prism(
+            "signal", "Donna", "-t", "ReviewRequested", "--payload", payload, "--as", "Lola"
+        ).status
+        == 0
+    )
     assert "  | look" in prism("read-signals", "--as", "Donna").out
 
 
@@ -239,9 +247,7 @@ def test_an_idempotency_key_sends_once(prism: Terminal) -> None:
     assert (other.status, other.error["code"]) == (4, "idempotency_conflict")
 
 
-def test_a_limit_has_its_own_exit_status(
-    prism: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_has_its_own_exit_status(prism: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRISM_SENDER_PER_MINUTE", "1")
     prism.sent("Donna", "one")
     said = prism("signal", "Donna", "two", "--as", "Lola", "--json")
@@ -266,11 +272,17 @@ def test_status_of_a_project_and_of_a_signal(prism: Terminal) -> None:
 
 
 def test_a_peer_is_shown_with_its_surface_and_route() -> None:
-    peer = {"identity": "Do\x1bna", "surface": "claude_code", "route": ["channels_push"],
-            "last_verb_at": None}
+    peer = {
+        "identity": "Do\x1bna",
+        "surface": "claude_code",
+        "route": ["channels_push"],
+        "last_verb_at": None,
+    }
     answer = {"pid": "P", "tenant": "t", "master": "Lola", "peers": [peer]}
     assert project_lines(answer) == [
-        "Project P, tenant t", "Master: Lola", "Here now:",
+        "Project P, tenant t",
+        "Master: Lola",
+        "Here now:",
         "  Do\\x1bna on claude_code, reached by channels_push, no verb yet",
     ]
 
@@ -286,7 +298,8 @@ def test_a_reader_that_stops_early_sees_no_traceback(stored: Path, prism: Termin
     for _ in range(3):
         prism.sent("Donna", "x" * 60_000)
     history = subprocess.Popen(
-        [sys.executable, "-m", "prism_signals_cli", "history", "--json"], stdout=subprocess.PIPE,
+        [sys.executable, "-m", "prism_signals_cli", "history", "--json"],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
     assert history.stdout is not None
@@ -302,7 +315,8 @@ def test_tur_speaks_its_own_json(prism: Terminal) -> None:
     assert sent.status == 0
     signals = prism.tur("read-signals", "--unread-only", "-j", "--agent-id", "agent_b").json
     assert [(s["sender"], s["recipient"], s["type"], s["content"]) for s in signals] == [
-        ("agent_a", "agent_b", "warn", "look here")]
+        ("agent_a", "agent_b", "warn", "look here")
+    ]
     ids = ",".join(s["id"] for s in signals)
     assert prism.tur("ack-signals", ids, "--agent-id", "agent_b").status == 0
     assert prism.tur("read-signals", "--json", "--agent-id", "agent_b").json == []

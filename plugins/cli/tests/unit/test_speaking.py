@@ -12,8 +12,12 @@ if TYPE_CHECKING:
 
 
 def test_outside_an_agent_a_name_is_needed(prism: Terminal) -> None:
-    for args in (("signal", "Donna", "x"), ("read-signals",), ("ack-signals", "x"),
-                 ("recall", "x")):
+    for args in (
+        ("signal", "Donna", "x"),
+        ("read-signals",),
+        ("ack-signals", "x"),
+        ("recall", "x"),
+    ):
         said = prism(*args, "--json")
         assert (said.status, said.error["code"]) == (3, "no_identity")
         assert "--as NAME" in said.error["message"]
@@ -38,8 +42,13 @@ def test_inside_an_agent_its_own_name_is_used(
 
 @pytest.mark.parametrize(
     "args",
-    [("signal", "Donna", "x"), ("read-signals",), ("ack-signals", "x"), ("recall", "x"),
-     ("status",)],
+    [
+        ("signal", "Donna", "x"),
+        ("read-signals",),
+        ("ack-signals", "x"),
+        ("recall", "x"),
+        ("status",),
+    ],
 )
 def test_inside_an_agent_another_name_is_refused(
     prism: Terminal, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...]

@@ -12,8 +12,16 @@ def _entry(n: int, text: str, parent: Entry | None = None, sender: str = "Lola")
     signal_id = new_signal_id()
     root = parent.signal.thread_id if parent else signal_id
     signal = Signal(
-        signal_id, "default", "P", sender, NIL_SESSION, "Donna", "inform", {"content": text},
-        _START + timedelta(seconds=n), root,
+        signal_id,
+        "default",
+        "P",
+        sender,
+        NIL_SESSION,
+        "Donna",
+        "inform",
+        {"content": text},
+        _START + timedelta(seconds=n),
+        root,
         in_reply_to=parent.signal.signal_id if parent else None,
     )
     return Entry(signal, (Delivery(signal_id, "donna", "Donna"),))
@@ -29,7 +37,11 @@ def test_replies_stand_under_what_they_answer() -> None:
     second = _entry(2, "second", root)
     deep = _entry(3, "deep", first)
     assert _heads(tree_lines([root, first, second, deep], most=None, drawn=True)) == [
-        "", "├─ ", "│  └─ ", "└─ "]
+        "",
+        "├─ ",
+        "│  └─ ",
+        "└─ ",
+    ]
 
 
 def test_ascii_where_lines_cannot_be_drawn() -> None:
@@ -76,5 +88,3 @@ def test_ids_and_states_are_shown() -> None:
     assert root.signal.signal_id in text
     assert "pending" in text
     assert "2026-01-02 03:04:05Z" in text
-
-

@@ -23,8 +23,11 @@ pytestmark = pytest.mark.usefixtures("stored")
 def _watching(*args: str) -> Iterator[subprocess.Popen[bytes]]:
     """A `prism watch` that has begun to watch."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "prism_signals_cli", "watch", *args], stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env=os.environ, bufsize=0,
+        [sys.executable, "-m", "prism_signals_cli", "watch", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ,
+        bufsize=0,
     )
     try:
         assert b"Watching" in _line(process.stderr)

@@ -50,7 +50,8 @@ async def _backends(settings: Settings, registry: Registry) -> list[Finding]:
     try:
         async with Prism.open(settings, registry=registry) as prism:
             return [
-                await checks.store(prism), await checks.directory(prism),
+                await checks.store(prism),
+                await checks.directory(prism),
                 await checks.doorbell(prism),
             ]
     except Exception as e:  # noqa: BLE001 - as in the checks

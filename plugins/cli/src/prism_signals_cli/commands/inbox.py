@@ -25,8 +25,12 @@ _WORDS = {
 
 
 @click.command("read-signals")
-@click.option("--unread-only/--all", default=True, show_default=True,
-              help="Only what was not acted on, or everything.")
+@click.option(
+    "--unread-only/--all",
+    default=True,
+    show_default=True,
+    help="Only what was not acted on, or everything.",
+)
 @click.option("--thread", "thread_id", metavar="ID", help="Only this thread.")
 @click.option("--id", "signal_id", metavar="ID", help="Only this signal.")
 @click.option("--query", metavar="TEXT", help="Only what contains this text.")

@@ -20,16 +20,30 @@ _SINGLE = "inform"
 @click.command()
 @click.argument("to")
 @click.argument("content", required=False)
-@click.option("--type", "-t", "kind", default=_SINGLE, show_default=True, metavar="TYPE",
-              help="The signal type, for example Question, StatusUpdate, delegate.")
+@click.option(
+    "--type",
+    "-t",
+    "kind",
+    default=_SINGLE,
+    show_default=True,
+    metavar="TYPE",
+    help="The signal type, for example Question, StatusUpdate, delegate.",
+)
 @click.option("--payload", metavar="JSON", help="The whole payload, for types with several fields.")
 @click.option("--reply-to", metavar="ID", help="The signal that this one answers.")
-@click.option("--priority", type=click.Choice(["ambient", "normal", "urgent"]),
-              help="Default: that of the type.")
-@click.option("--expires-in", type=float, metavar="SECONDS",
-              help="Undelivered after this time, it expires.")
-@click.option("--idempotency-key", metavar="KEY",
-              help="Sending again with this key within a day stores nothing new.")
+@click.option(
+    "--priority",
+    type=click.Choice(["ambient", "normal", "urgent"]),
+    help="Default: that of the type.",
+)
+@click.option(
+    "--expires-in", type=float, metavar="SECONDS", help="Undelivered after this time, it expires."
+)
+@click.option(
+    "--idempotency-key",
+    metavar="KEY",
+    help="Sending again with this key within a day stores nothing new.",
+)
 @speaker_options
 def signal(to: str, as_json: bool, **given: Any) -> int:
     """Send a signal to the agent TO ('*' is everyone on the project).
@@ -62,14 +76,28 @@ def recall(signal_id: str, name: str | None, pid: str | None, as_json: bool) -> 
 
 
 async def _send(
-    prism: Prism, to: str, *, content: str | None, kind: str, payload: str | None,
-    reply_to: str | None, priority: str | None, expires_in: float | None,
-    idempotency_key: str | None, name: str | None, pid: str | None,
+    prism: Prism,
+    to: str,
+    *,
+    content: str | None,
+    kind: str,
+    payload: str | None,
+    reply_to: str | None,
+    priority: str | None,
+    expires_in: float | None,
+    idempotency_key: str | None,
+    name: str | None,
+    pid: str | None,
 ) -> dict[str, Any]:
     who = await speaker(prism, name, pid)
     carried = payload_of(prism.types.sendable(kind), content, payload)
     return await who.signal(
-        to, kind, carried, reply_to, priority=priority, expires_in=expires_in,
+        to,
+        kind,
+        carried,
+        reply_to,
+        priority=priority,
+        expires_in=expires_in,
         idempotency_key=idempotency_key,
     )
 

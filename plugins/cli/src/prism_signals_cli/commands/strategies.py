@@ -14,8 +14,11 @@ from ..routes import planned_route, pushes
 
 
 @click.command()
-@click.option("--surface", metavar="NAME",
-              help="Show the route of this surface. Default: PRISM_AGENT_SURFACE.")
+@click.option(
+    "--surface",
+    metavar="NAME",
+    help="Show the route of this surface. Default: PRISM_AGENT_SURFACE.",
+)
 @json_option
 def strategies(surface: str | None, as_json: bool) -> int:
     """Show the installed strategies, and which of them serve this surface, in order."""
@@ -26,14 +29,16 @@ def strategies(surface: str | None, as_json: bool) -> int:
     names = [c.name for c in route.candidates] if route else []
     rows = [_row(f, names) for f in registry.strategies]
     if as_json:
-        say_json({
-            "surface": wanted,
-            "route": names,
-            "strategies": rows,
-            "warnings": list(route.warnings) if route else [],
-            "error": trouble.as_json() if trouble else None,
-            "problems": [p.summary for p in registry.problems],
-        })
+        say_json(
+            {
+                "surface": wanted,
+                "route": names,
+                "strategies": rows,
+                "warnings": list(route.warnings) if route else [],
+                "error": trouble.as_json() if trouble else None,
+                "problems": [p.summary for p in registry.problems],
+            }
+        )
     else:
         say(*_lines(wanted, names, rows))
         for text in _remarks(route.warnings if route else (), trouble, registry):

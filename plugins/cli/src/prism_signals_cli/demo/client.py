@@ -90,11 +90,14 @@ class SimulatedClient:
 
     async def initialize(self) -> dict[str, Any]:
         """Shake hands as these clients do; gives the server's side of it."""
-        answer, _, _ = await self.request("initialize", {
-            "protocolVersion": PROTOCOL,
-            "capabilities": {},
-            "clientInfo": {"name": f"simulated-{self.surface}", "version": "0"},
-        })
+        answer, _, _ = await self.request(
+            "initialize",
+            {
+                "protocolVersion": PROTOCOL,
+                "capabilities": {},
+                "clientInfo": {"name": f"simulated-{self.surface}", "version": "0"},
+            },
+        )
         await self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return answer
 
@@ -125,9 +128,7 @@ class SimulatedClient:
         self._asked += 1
         number = self._asked
         sent = time.perf_counter()
-        await self._write(
-            {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        )
+        await self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         await self._until(lambda: number in self._answers, f"an answer to {method}")
         answer, at = self._answers.pop(number)
         if "result" not in answer:
@@ -226,14 +227,16 @@ class SimulatedClient:
 
 @asynccontextmanager
 async def connect(
-    name: str, surface: str, command: list[str], environment: dict[str, str], log: Path,
+    name: str,
+    surface: str,
+    command: list[str],
+    environment: dict[str, str],
+    log: Path,
     tasks: TaskGroup,
 ) -> AsyncIterator[SimulatedClient]:
     """Start a server and be its client; the server is ended with the context."""
     with log.open("wb") as stderr:
-        process = await anyio.open_process(
-            command, env=environment, cwd=log.parent, stderr=stderr
-        )
+        process = await anyio.open_process(command, env=environment, cwd=log.parent, stderr=stderr)
     client = SimulatedClient(name, surface, process, log)
     tasks.start_soon(client.listen)
     try:

@@ -48,9 +48,13 @@ class Outcome:
     def as_json(self) -> dict[str, Any]:
         """As one JSON-ready dict."""
         return {
-            "verdict": self.verdict, "project": PROJECT, "clients": "simulated",
-            "agents": self.agents, "steps": [asdict(s) for s in self.steps],
-            "thread": self.thread, "total_ms": self.total_ms,
+            "verdict": self.verdict,
+            "project": PROJECT,
+            "clients": "simulated",
+            "agents": self.agents,
+            "steps": [asdict(s) for s in self.steps],
+            "thread": self.thread,
+            "total_ms": self.total_ms,
         }
 
 
@@ -95,10 +99,22 @@ async def _perform(place: Surroundings, outcome: Outcome, quiet: bool) -> None:
     tell: Callable[[Step], None] = (lambda _: None) if quiet else narration.step
     async with (
         anyio.create_task_group() as tasks,
-        connect(LOLA, "claude_desktop", prism("mcp"), place.agent(LOLA, "claude_desktop"),
-                place.log_of(LOLA), tasks) as lola,
-        connect(DONNA, "claude_code", prism("mcp"), place.agent(DONNA, "claude_code"),
-                place.log_of(DONNA), tasks) as donna,
+        connect(
+            LOLA,
+            "claude_desktop",
+            prism("mcp"),
+            place.agent(LOLA, "claude_desktop"),
+            place.log_of(LOLA),
+            tasks,
+        ) as lola,
+        connect(
+            DONNA,
+            "claude_code",
+            prism("mcp"),
+            place.agent(DONNA, "claude_code"),
+            place.log_of(DONNA),
+            tasks,
+        ) as donna,
     ):
         scenario = Scenario(lola, donna, tell, outcome.agents, outcome.steps)
         await scenario.prepare()
@@ -115,8 +131,10 @@ async def _perform(place: Surroundings, outcome: Outcome, quiet: bool) -> None:
 async def _prism(place: Surroundings, *arguments: str) -> str:
     with anyio.fail_after(_COMMAND):
         done = await anyio.run_process(
-            prism(*arguments), env={**place.environment(), "PYTHONIOENCODING": "utf-8"},
-            cwd=place.folder, check=False,
+            prism(*arguments),
+            env={**place.environment(), "PYTHONIOENCODING": "utf-8"},
+            cwd=place.folder,
+            check=False,
         )
     if done.returncode != 0:
         raise DemoFailure(f"'prism {arguments[0]}' failed: {done.stderr.decode(errors='replace')}")

@@ -24,9 +24,11 @@ def agents(found: list[dict[str, Any]]) -> None:
     """Introduce the agents."""
     for a in found:
         route = ", ".join(f"{r['strategy']} ({r['state']})" for r in a["route"])
-        say(f"{a['identity']} ({a['role']}) is on {a['surface']}, simulated client; ready after "
+        say(
+            f"{a['identity']} ({a['role']}) is on {a['surface']}, simulated client; ready after "
             f"{a['ready_ms']:.0f} ms",
-            f"  reached by: {one_line(route)}")
+            f"  reached by: {one_line(route)}",
+        )
     say("")
 
 
@@ -55,4 +57,4 @@ def _seen(seen: dict[str, Any]) -> list[str]:
     if "content" not in seen:
         return body(f"pending_signals: [{as_json(seen)}]")
     meta = " ".join(f'{k}="{escape(one_line(str(v)))}"' for k, v in seen.get("meta", {}).items())
-    return body(f"<channel source=\"prism\" {meta}>\n{seen['content']}\n</channel>")
+    return body(f'<channel source="prism" {meta}>\n{seen["content"]}\n</channel>')

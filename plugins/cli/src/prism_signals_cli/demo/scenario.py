@@ -107,22 +107,32 @@ class Scenario:
         if not taken:
             raise DemoFailure(f"{client.name} cannot be reached by any strategy: {context}")
         self.strategies[client.name] = taken[0]
-        self.agents.append({
-            "identity": client.name,
-            "surface": client.surface,
-            "client": "simulated",
-            "role": started.value["controller_status"]["role"],
-            "protocol": hello["protocolVersion"],
-            "route": context["route"],
-            "ready_ms": round((time.perf_counter() - began) * 1000, 1),
-        })
+        self.agents.append(
+            {
+                "identity": client.name,
+                "surface": client.surface,
+                "client": "simulated",
+                "role": started.value["controller_status"]["role"],
+                "protocol": hello["protocolVersion"],
+                "route": context["route"],
+                "ready_ms": round((time.perf_counter() - began) * 1000, 1),
+            }
+        )
 
     async def _ask_and_show(self) -> str:
         sent = await self._send(self.lola, DONNA, "ReviewRequested", REQUEST)
         shown = await self._channel(sent.value["signal_id"])
         _expect_text(shown, f'Signal from {LOLA} (ReviewRequested): "')
-        self._done("1", "Lola asks; it appears in Donna's session", LOLA, DONNA,
-                   "ReviewRequested", sent, shown.at, shown.params)
+        self._done(
+            "1",
+            "Lola asks; it appears in Donna's session",
+            LOLA,
+            DONNA,
+            "ReviewRequested",
+            sent,
+            shown.at,
+            shown.params,
+        )
         return str(sent.value["signal_id"])
 
     async def _answer_and_attach(self, root: str) -> None:
@@ -135,18 +145,38 @@ class Scenario:
             raise DemoFailure(f"Lola's next verb did not carry Donna's answer: {looked.value}")
         if entry["in_reply_to"] != root or entry["payload"] != REVIEW or entry["redelivered"]:
             raise DemoFailure(f"Donna's answer reached Lola changed: {entry}")
-        self._done("2-3", "Donna answers; Lola's next verb carries it", DONNA, LOLA,
-                   "ReviewCompleted", sent, looked.at, entry)
+        self._done(
+            "2-3",
+            "Donna answers; Lola's next verb carries it",
+            DONNA,
+            LOLA,
+            "ReviewCompleted",
+            sent,
+            looked.at,
+            entry,
+        )
 
     async def _thank_and_show(self, root: str) -> None:
         sent = await self._send(self.lola, DONNA, "Acknowledgment", THANKS, root)
         shown = await self._channel(sent.value["signal_id"])
         _expect_text(shown, f'Signal from {LOLA} (Acknowledgment): "')
-        self._done("3-4", "Lola acknowledges; it appears in Donna's session", LOLA, DONNA,
-                   "Acknowledgment", sent, shown.at, shown.params)
+        self._done(
+            "3-4",
+            "Lola acknowledges; it appears in Donna's session",
+            LOLA,
+            DONNA,
+            "Acknowledgment",
+            sent,
+            shown.at,
+            shown.params,
+        )
 
     async def _send(
-        self, who: SimulatedClient, to: str, kind: str, payload: dict[str, Any],
+        self,
+        who: SimulatedClient,
+        to: str,
+        kind: str,
+        payload: dict[str, Any],
         in_reply_to: str | None = None,
     ) -> Answer:
         reply = {"in_reply_to": in_reply_to} if in_reply_to else {}
@@ -165,13 +195,28 @@ class Scenario:
         return await self.donna.frame(is_it, f"the channel frame of {signal_id}")
 
     def _done(
-        self, number: str, title: str, sender: str, recipient: str, kind: str, sent: Answer,
-        shown_at: float, seen: dict[str, Any],
+        self,
+        number: str,
+        title: str,
+        sender: str,
+        recipient: str,
+        kind: str,
+        sent: Answer,
+        shown_at: float,
+        seen: dict[str, Any],
     ) -> None:
         step = Step(
-            number, title, sender, recipient, kind, sent.value["signal_id"],
-            self.strategies[recipient], sent.value, round(sent.ms, 1),
-            round((shown_at - sent.sent) * 1000, 1), seen,
+            number,
+            title,
+            sender,
+            recipient,
+            kind,
+            sent.value["signal_id"],
+            self.strategies[recipient],
+            sent.value,
+            round(sent.ms, 1),
+            round((shown_at - sent.sent) * 1000, 1),
+            seen,
         )
         self.steps.append(step)
         self.tell(step)

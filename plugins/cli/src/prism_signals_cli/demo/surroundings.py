@@ -14,10 +14,27 @@ PROJECT = "PID-PGR01"
 
 # What a Python process needs. Everything else stays behind, above all PRISM_* and the variables of
 # an agent in whose shell the demo may be running: a strategy could reach that agent through them.
-_KEPT = frozenset({
-    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
-    "VIRTUAL_ENV", "SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "COMSPEC",
-})
+_KEPT = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+        "VIRTUAL_ENV",
+        "SYSTEMROOT",
+        "USERPROFILE",
+        "APPDATA",
+        "LOCALAPPDATA",
+        "PATHEXT",
+        "COMSPEC",
+    }
+)
 _KEPT_PREFIXES = ("LC_", "XDG_", "PYTHON", "LD_", "DYLD_", "COVERAGE_")
 
 
@@ -65,7 +82,8 @@ class Surroundings:
 def kept(environ: Mapping[str, str]) -> dict[str, str]:
     """The inherited variables that the demo's processes get."""
     return {
-        name: value for name, value in environ.items()
+        name: value
+        for name, value in environ.items()
         if name.upper() in _KEPT or name.upper().startswith(_KEPT_PREFIXES)
     }
 
