@@ -35,7 +35,7 @@ def measure(plan: Plan) -> Figure:
         frames: list[int] = []
         answers: list[int] = []
         echo: list[int] = []
-        for _ in range(BLOCKS):
+        for _ in range(plan.scaled(BLOCKS, 1)):
             for _ in range(each):
                 before = bare.call("echo", {"text": "x" * 200})
                 echo.append(bare.reply()[1] - before)

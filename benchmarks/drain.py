@@ -102,6 +102,7 @@ def raw_drainer(cue: Cue, path: str, batch: int) -> None:
     """Role: claim and settle the backlog with plain statements, two commits per batch."""
     for backlog in cue.rounds():
         with closing(raw_connection(Path(path))) as connection:
+            connection.execute("PRAGMA synchronous = NORMAL")  # as leases and settlements are
             before = now()
             for n in range(0, backlog, batch):
                 for old, new in (("pending", "leased"), ("leased", "delivered")):

@@ -53,7 +53,7 @@ def measure(plan: Plan) -> Figure:
                 warming_up.play(each // 4 + 1)
             ours: list[list[Any]] = []
             raw: list[list[Any]] = []
-            for _ in range(BLOCKS):
+            for _ in range(plan.scaled(BLOCKS, 2)):
                 raw += raw_lola.play(each)
                 forget_counters(home)
                 ours += lola.play(each)

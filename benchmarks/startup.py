@@ -20,7 +20,7 @@ BARE = python("-m", "benchmarks.bare_mcp")
 
 def measure_start(plan: Plan) -> Figure:
     """Start each program several times, in turns."""
-    times = plan.scaled(12, 2)
+    times = plan.scaled(12, 1)
     with temporary_home() as home:
         environ = home.environ("Donna", agent_surface="claude_code")
         runs: dict[str, Callable[[], int]] = {

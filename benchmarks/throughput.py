@@ -45,7 +45,7 @@ def measure(plan: Plan) -> Figure:
         ]
         for warming_up in (writer, *senders):
             warming_up.play(each // 4 + 1)
-        for _ in range(ROUNDS):
+        for _ in range(plan.scaled(ROUNDS, 1)):
             raw.append(_burst([writer], each * SENDERS // 2))
             forget_counters(home)
             alone.append(_burst(senders[:1], each))
