@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import anyio
@@ -10,13 +10,14 @@ from anyio.abc import TaskGroup
 
 from .engine.answers import Answer, Attacher
 from .engine.attendance import Attendance
-from .engine.dispatcher import ring_settled
 from .engine.hosting import HostedSession, Surroundings
 from .engine.office import Draft, Sender
 from .engine.routing import Route
+from .engine.settlements import ring_settled
 from .engine.verbs import Selection, Verbs
+from .errors import Unavailable
 from .model.ids import SignalId
-from .model.names import Name, parse_name
+from .model.names import Name, Scope, parse_name
 from .model.session import Session
 
 DRAIN = "startup_drain"
@@ -34,13 +35,14 @@ class Agent:
         self._around = around
         self._tasks = tasks
         self._attendance = Attendance(around, route, tasks)
-        self._answering = anyio.Lock()
+        self._attaching = anyio.Lock()
         self._carried: list[SignalId] = []
         self._verbs = Verbs(around.store, around.directory)
         self._attacher = Attacher(
             around.store,
             around.bus,
             around.offers,
+            around.log,
             around.settings.seconds("delivery_deadline"),
             around.attempted,
         )
@@ -95,20 +97,17 @@ class Agent:
         Raises:
             PrismError: The verb was refused, or no identity is known.
         """
-        hosted = await self._attendance.ready(pid)
+        # Taken at once: what is carried from here on, this call is no evidence for.
         carried, self._carried = self._carried, []
         try:
+            hosted = await self._attendance.ready(pid)
             await hosted.engage()
             answer = await act()
-        except BaseException:
+            carried = await self._confirm(hosted, carried)
+        finally:
             self._carried = [*carried, *self._carried]
-            raise
-        r = hosted.registration
-        if carried:
-            await self._around.store.confirm(r.scope, r.name.canonical, carried)
         if attach:
-            async with self._answering:
-                await self._attach(hosted, answer, method)
+            await self._attach(hosted, answer, method)
         hosted.answered()
         return answer
 
@@ -159,6 +158,7 @@ class Agent:
     ) -> dict[str, Any]:
         """`prism_read_signals`: look; what is listed counts as handed over, nothing is acked."""
         wanted = Selection(unread_only, thread_id, signal_id, query, limit, cursor)
+        shown: list[SignalId] = []
 
         async def act() -> dict[str, Any]:
             r = self._attendance.current().registration
@@ -167,10 +167,12 @@ class Agent:
                 await self._around.store.hand_over(
                     r.scope, r.name.canonical, r.session_id, reading.shown, READ
                 )
-                self._carried += reading.shown
+            shown.extend(reading.shown)
             return reading.answer
 
-        return await self.answering(act, attach=False, pid=pid)
+        answer = await self.answering(act, attach=False, pid=pid)
+        self._carried += shown  # not before the answer is certain to be given
+        return answer
 
     async def ack_signals(self, signal_ids: list[str], pid: str | None = None) -> dict[str, Any]:
         """`prism_ack_signals`: the agent acted on these."""
@@ -178,8 +180,7 @@ class Agent:
         async def act() -> dict[str, Any]:
             r = self._attendance.current().registration
             answer, acked = await self._verbs.ack(r.scope, r.name, signal_ids)
-            for entry in acked:
-                await ring_settled(self._around.bus, entry.signal)
+            await self._tell_senders(r.scope, acked)
             return answer
 
         return await self.answering(act, pid=pid)
@@ -216,12 +217,13 @@ class Agent:
 
     async def wrap(self) -> dict[str, Any]:
         """`prism_wrap`: stop, free what is leased, release the session; then only start revives."""
-        r = (await self._attendance.ready()).registration
+        hosted = await self._attendance.ready()
+        r = hosted.registration
         carried, self._carried = self._carried, []
-        if carried:
-            await self._around.store.confirm(r.scope, r.name.canonical, carried)
+        await self._confirm(hosted, carried)
         counts = await self._around.store.counts(r.scope, r.name.canonical)
-        await self._attendance.wrap()
+        async with self._attaching:  # an answer that is being built is given whole
+            await self._attendance.wrap()
         return {
             "released": True,
             "session": r.session_id,
@@ -241,19 +243,47 @@ class Agent:
         rules = self._around.settings.rules_reminders
         return _context(hosted, about, rules, self.route.warnings)
 
+    async def _confirm(self, hosted: HostedSession, carried: list[SignalId]) -> list[SignalId]:
+        """This verb is evidence that these were read; gives those for which it was not recorded."""
+        r = hosted.registration
+        try:
+            if carried:
+                await self._around.store.confirm(r.scope, r.name.canonical, carried)
+        except Unavailable as e:  # the verb itself was done, and that is what its answer tells
+            self._around.log.warning("what was read was not recorded: %s", e)
+            return carried
+        return []
+
     async def _attach(
         self, hosted: HostedSession, answer: dict[str, Any], method: str | None
     ) -> None:
         s = self._around.settings
         building = Answer(s.answer_signals, s.answer_bytes)
-        claim = await hosted.claim_for_verb(s.answer_signals)
-        await self._attacher.attach(building, claim, hosted.floor, method)
-        if building.entries:
-            answer["pending_signals"] = building.entries
-            self._carried += building.whole
-            counts = await self._around.store.counts(claim.scope, claim.recipient)
-            if counts.pending:
-                answer["more"] = counts.pending
+        async with self._attaching:
+            if hosted.ended.is_set():  # wrapped meanwhile: what waits is for the next session
+                return
+            try:
+                claim = await hosted.claim_for_verb(s.answer_signals)
+                more = await self._attacher.attach(building, claim, hosted.floor, method)
+            except Unavailable as e:  # the verb itself was done
+                told = f"Waiting signals could not be attached, the next verb tries again: {e}"
+                answer["warnings"] = [*answer.get("warnings", []), told]
+                return
+            if building.entries:
+                answer["pending_signals"] = building.entries
+                self._carried += building.whole
+                if more:
+                    answer["more"] = more
+
+    async def _tell_senders(self, scope: Scope, acked: Iterable[str]) -> None:
+        around = self._around
+        try:
+            for signal_id in acked:
+                entry = await around.store.find(scope, signal_id)
+                if entry is not None:
+                    await ring_settled(around.bus, entry.signal, around.log)
+        except Unavailable as e:  # they learn it when they ask
+            around.log.warning("senders were not told of acks: %s", e)
 
 
 def _context(

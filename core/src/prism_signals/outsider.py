@@ -9,7 +9,7 @@ from typing import Any
 from .contract.reading import Page, Query
 from .engine.office import Draft, PostOffice, Sender
 from .engine.verbs import Selection, Verbs
-from .errors import InvalidArgument, UnknownSignal
+from .errors import InvalidArgument, Unavailable, UnknownSignal
 from .model.delivery import DeliveryState, Entry
 from .model.ids import SessionId, SignalId, canonical_uuid
 from .model.names import Name, Scope, canonical
@@ -46,7 +46,10 @@ class Outsider:
         draft = Draft(to, signal_type, payload, in_reply_to, priority, expires_in, idempotency_key)
         sent = await self.office.send(Sender(self.scope, self.name, self.session_id), draft)
         # It has no session, but whoever sends can be answered: it is not unknown any more.
-        await self.office.store.seen(self.scope, self.name)
+        try:
+            await self.office.store.seen(self.scope, self.name)
+        except Unavailable as e:  # the signal is stored, and that is what the answer tells
+            self.office.log.warning("%s was not marked as seen: %s", self.name, e)
         return sent.as_dict()
 
     async def read_signals(

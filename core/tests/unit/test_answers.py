@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
 import anyio
@@ -33,8 +34,9 @@ def test_without_a_floor_signals_are_left_to_the_push_path() -> None:
             sid, "default", "P", "Lola", me, "Donna", "inform", {"content": "x"}, clock.now(), sid
         )
         await backend.store.put(Posting(signal, donna, "lola"))
+        log = logging.getLogger("test")
         attacher = Attacher(
-            backend.store, backend.bus, Offers(), timedelta(seconds=1), lambda *_: None
+            backend.store, backend.bus, Offers(), log, timedelta(seconds=1), lambda *_: None
         )
         answer = Answer(20, 16_384)
         await attacher.attach(answer, Claim(scope, donna.canonical, me, push=False), [], None)

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from logging import Logger
 from typing import Any
 
 import anyio
 
 from ..contract.bus import Bus
 from ..contract.store import Claim, Store
+from ..errors import PrismError
 from ..model.delivery import DeliveryState, Lease, Settlement
 from ..model.ids import SignalId
 from ..model.outcome import DeliveryOutcome, OutcomeKind
 from ..model.signal import Signal
-from .dispatcher import ring_settled
 from .rendering import shown_signal, size_of
+from .settlements import ring_settled
 from .supervisor import Offers, StrategyTask
 
 PREVIEW_SHARE = 4
 """A payload larger than this part of an answer comes as a preview."""
+_FREED = Settlement(DeliveryState.PENDING)
 
 
 @dataclass(slots=True)
@@ -64,35 +67,48 @@ class Attacher:
     store: Store
     bus: Bus
     offers: Offers
+    log: Logger
     deadline: timedelta
     attempted: Callable[[Lease, str, DeliveryOutcome], None]
 
     async def attach(
         self, answer: Answer, claim: Claim, floor: Sequence[StrategyTask], method: str | None
     ) -> int:
-        """Fill the answer; gives how many signals had to stay behind.
+        """Fill the answer; gives how many signals wait behind those it carries.
 
-        A cancelled call frees what it had claimed. What is put into an answer settles as
-        `HANDED_OVER`: the agent's next verb is the evidence that it was read.
+        A cancelled call frees what it had claimed, so nothing settles before the answer is whole,
+        and from then on it cannot be cancelled. What was put into it settles as `HANDED_OVER`: the
+        agent's next verb is the evidence that it was read.
         """
         if not floor:  # nothing here shows signals in answers: leave them to the push path
             return 0
         with anyio.CancelScope(shield=True):  # or leases could be granted and then forgotten
-            leases = list(await self.store.lease(claim))
-        left = list(leases)
+            leases = await self.store.lease(claim)
+        ends = [_FREED] * len(leases)
         try:
             with self.offers.during(answer):
-                while left and await self._show(answer, left[0], floor, method):
-                    left.pop(0)
+                for n, lease in enumerate(leases):
+                    end = await self._show(answer, lease, floor, method)
+                    if end is None:
+                        break
+                    ends[n] = end
+        except BaseException:
+            ends = [_undone(end) for end in ends]
+            raise
         finally:
             with anyio.CancelScope(shield=True):
-                for lease in left:
-                    await self.store.settle(lease, Settlement(DeliveryState.PENDING))
-        return len(left)
+                for lease, end in zip(leases, ends, strict=True):
+                    await self._settle(lease, end)
+        more = 0
+        if answer.entries:
+            with anyio.CancelScope(shield=True):
+                more = await self._waiting(claim)
+        return more
 
     async def _show(
         self, answer: Answer, lease: Lease, floor: Sequence[StrategyTask], method: str | None
-    ) -> bool:
+    ) -> Settlement | None:
+        """Have it put into the answer; gives its end, or None where there is no room."""
         answer.redelivered = lease.redelivered
         for task in floor:
             got = await task.deliver(
@@ -102,31 +118,37 @@ class Attacher:
             if got.outcome.kind is OutcomeKind.REFUSED:
                 continue
             if got.outcome:
-                await self._settle(
-                    lease,
-                    Settlement(
-                        DeliveryState.DELIVERED,
-                        method or task.name,
-                        shown=True,
-                        confirmed=got.outcome.kind is OutcomeKind.CONFIRMED,
-                    ),
+                return Settlement(
+                    DeliveryState.DELIVERED,
+                    method or task.name,
+                    shown=True,
+                    confirmed=got.outcome.kind is OutcomeKind.CONFIRMED,
                 )
-                return True
             if got.outcome.kind is OutcomeKind.UNKNOWN:
-                await self._settle(
-                    lease,
-                    Settlement(
-                        DeliveryState.PENDING, shown=True, counts=True, error=got.outcome.reason
-                    ),
+                return Settlement(
+                    DeliveryState.PENDING, shown=True, counts=True, error=got.outcome.reason
                 )
-                return True
-            return False
-        await self._settle(
-            lease, Settlement(DeliveryState.DEAD, error="refused by every strategy of the route")
-        )
-        return True
+            return None
+        return Settlement(DeliveryState.DEAD, error="refused by every strategy of the route")
 
-    async def _settle(self, lease: Lease, settlement: Settlement) -> None:
-        with anyio.CancelScope(shield=True):
-            if await self.store.settle(lease, settlement):
-                await ring_settled(self.bus, lease.signal)
+    async def _settle(self, lease: Lease, end: Settlement) -> None:
+        try:
+            settled = await self.store.settle(lease, end)
+        except PrismError as e:  # the lease runs out then, and it comes again, marked
+            self.log.warning("a signal in an answer was not settled: %s", e)
+            return
+        if settled and end is not _FREED:
+            await ring_settled(self.bus, lease.signal, self.log)
+
+    async def _waiting(self, claim: Claim) -> int:
+        try:
+            return (await self.store.counts(claim.scope, claim.recipient)).pending
+        except PrismError as e:
+            self.log.warning("an answer does not say how many signals wait: %s", e)
+            return 0
+
+
+def _undone(end: Settlement) -> Settlement:
+    """The end of a signal whose answer was never given: it is not lost, whatever was said of it."""
+    delivered = end.state is DeliveryState.DELIVERED
+    return Settlement(DeliveryState.PENDING, shown=end.confirmed) if delivered else end

@@ -10,14 +10,13 @@ from math import inf
 import anyio
 
 from ..clock import Clock
-from ..contract.bus import Bell, BellKind, Bus
+from ..contract.bus import Bus
 from ..contract.store import Claim, Store
 from ..errors import PrismError
 from ..model.delivery import Lease, Settlement
-from ..model.ids import NIL_SESSION, OUTSIDE_SESSION
 from ..model.outcome import DeliveryOutcome, deferred, unknown
-from ..model.signal import Signal
 from .machine import DeliveryMachine, Look, Offer, Rearm, Settle
+from .settlements import ring_settled
 from .supervisor import StrategyTask
 
 LEASE_MARGIN = timedelta(seconds=5)
@@ -25,13 +24,6 @@ _STORE_PAUSE = timedelta(seconds=1)
 _SETTLE_WITHIN = 5.0  # seconds, also while the session is being closed
 
 Attempted = Callable[[Lease, str, DeliveryOutcome], None]
-
-
-async def ring_settled(bus: Bus, signal: Signal) -> None:
-    """Tell the sender's session that its signal settled."""
-    sender = signal.from_session
-    if sender not in (NIL_SESSION, OUTSIDE_SESSION):
-        await bus.ring(Bell(BellKind.SETTLED, signal.scope, (sender,), signal.signal_id))
 
 
 class Dispatcher:
@@ -139,5 +131,5 @@ class Dispatcher:
     async def _settle(self, lease: Lease, settlement: Settlement) -> None:
         with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN):
             if await self._store.settle(lease, settlement):
-                await ring_settled(self._bus, lease.signal)
+                await ring_settled(self._bus, lease.signal, self._log)
         self.machine.settled()

@@ -30,7 +30,7 @@ from ..model.session import Session
 from ..model.signal import Lane, Priority, Signal
 from ..model.types import SignalType, TypeRegistry, check_payload
 from ..settings import Settings
-from .settlements import Settlements
+from .settlements import Settlements, ring
 
 _LONGEST_KEY = 200
 _LONGEST_TTL = timedelta(days=365)
@@ -154,8 +154,13 @@ class PostOffice:
                 broadcast_ttl=timedelta(days=self.settings.broadcast_days),
             )
         )
-        self.accepted(posted.signal)
-        deliveries = await self._ring_and_wait(posted, live, settlements)
+        if not posted.duplicate:
+            self.accepted(posted.signal)
+        deliveries: tuple[Delivery, ...] = ()
+        try:
+            deliveries = await self._ring_and_wait(posted, live, settlements)
+        except Unavailable as e:  # it is stored: an error now would have it sent a second time
+            self.log.warning("how far a signal got is not known just now: %s", e)
         return Sent(posted, deliveries, live, down)
 
     async def announce(
@@ -176,18 +181,12 @@ class PostOffice:
         sessions = tuple(session_id for _, session_id in targets)
         try:
             stored = (await self.store.put(posting)).signal
-            await self.bus.ring(
-                Bell(
-                    BellKind.SIGNAL,
-                    scope,
-                    sessions,
-                    stored.signal_id,
-                    stored,
-                    broadcast=name.canonical == BROADCAST,
-                )
-            )
         except PrismError as e:
             self.log.warning("%s was not announced: %s", signal_type, e)
+            return
+        everyone = name.canonical == BROADCAST
+        bell = Bell(BellKind.SIGNAL, scope, sessions, stored.signal_id, stored, everyone)
+        await ring(self.bus, bell, self.log)
 
     def _system_signal(
         self, scope: Scope, signal_type: str, payload: dict[str, Any], to: Name
@@ -282,13 +281,13 @@ class PostOffice:
             )
         )
         if not waits:
-            await self.bus.ring(bell)
+            await ring(self.bus, bell, self.log)
             return ()
         if settlements is None or signal.from_session == OUTSIDE_SESSION:
-            await self.bus.ring(bell)
+            await ring(self.bus, bell, self.log)
             return await self._look_until_settled(signal)
         with settlements.expect(signal.signal_id) as settled:
-            await self.bus.ring(bell)
+            await ring(self.bus, bell, self.log)
             with anyio.move_on_after(self.settings.delivery_wait):
                 await settled.wait()
         return await self._deliveries(signal)

@@ -1,13 +1,32 @@
-"""Lets a sender wait for the moment its signal settles."""
+"""Lets a sender wait for the moment its signal settles, and tells it when that is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from logging import Logger
 
 import anyio
 
-from ..model.ids import SignalId
+from ..contract.bus import Bell, BellKind, Bus
+from ..errors import PrismError
+from ..model.ids import NIL_SESSION, OUTSIDE_SESSION, SignalId
+from ..model.signal import Signal
+
+
+async def ring(bus: Bus, bell: Bell, log: Logger) -> None:
+    """Ring; a bus out of reach costs time, never a signal, so it fails nothing (invariant 2)."""
+    try:
+        await bus.ring(bell)
+    except PrismError as e:
+        log.warning("no bell rings, signals wait for a poll: %s", e)
+
+
+async def ring_settled(bus: Bus, signal: Signal, log: Logger) -> None:
+    """Tell the sender's session that its signal settled."""
+    sender = signal.from_session
+    if sender not in (NIL_SESSION, OUTSIDE_SESSION):
+        await ring(bus, Bell(BellKind.SETTLED, signal.scope, (sender,), signal.signal_id), log)
 
 
 class Settlements:

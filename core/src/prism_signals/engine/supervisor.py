@@ -162,7 +162,7 @@ class StrategyTask:
             return Answer(deferred(f"{self.name} is not open: {self.reason or self.state}"))
         try:
             self._send.send_nowait(request)
-        except anyio.BrokenResourceError:
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return Answer(deferred(f"{self.name} has just closed"))
         except anyio.WouldBlock:
             return Answer(deferred(f"{self.name} is still busy with an earlier signal"))

@@ -98,19 +98,18 @@ class Verbs:
 
     async def ack(
         self, scope: Scope, me: Name, signal_ids: Sequence[str]
-    ) -> tuple[dict[str, Any], list[Entry]]:
-        """Ack by id; one result per id."""
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Ack by id; one result per id, and the ids that are acked now and were not before."""
         if isinstance(signal_ids, str) or not all(isinstance(s, str) for s in signal_ids):
             raise InvalidArgument("signal_ids must be a list of signal ids.")
         if not signal_ids:
             raise InvalidArgument("signal_ids is empty; name the signals you acted on.")
         results = await self.store.ack(scope, me.canonical, signal_ids)
         acked = [r.signal_id for r in results if r.status.value == "acked"]
-        entries = [e for s in acked if (e := await self.store.find(scope, s)) is not None]
         return {
             "results": [{"signal_id": r.signal_id, "status": r.status.value} for r in results],
             "acked": len(acked),
-        }, entries
+        }, acked
 
     async def recall(self, scope: Scope, me: Name, signal_id: str) -> dict[str, Any]:
         """Take back one's own signal where it was not shown yet."""
