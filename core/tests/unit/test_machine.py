@@ -188,13 +188,42 @@ def test_nothing_available_rests_until_something_comes_up() -> None:
     assert isinstance(machine.next(NOW), Look)
 
 
-def test_a_store_failure_pauses_and_forgets_the_lease() -> None:
+def test_a_store_failure_pauses_whatever_happens_meanwhile() -> None:
     machine = DeliveryMachine([PUSH])
-    offered(machine, a_lease())
+    assert isinstance(machine.next(NOW), Look)
     machine.failed(NOW, timedelta(seconds=1))
-    assert machine.lease is None
+    machine.ready()
+    machine.rang()
     assert machine.next(NOW) == Rest(NOW + timedelta(seconds=1))
-    assert isinstance(machine.next(NOW + timedelta(seconds=1)), Look)
+    assert isinstance(machine.next(NOW + timedelta(seconds=1)), Rearm)
+
+
+def test_a_settlement_outlives_a_store_failure() -> None:
+    """Or what was shown would be shown again when its lease has run out."""
+    machine = DeliveryMachine([PUSH])
+    lease = a_lease()
+    offered(machine, lease)
+    machine.answered(CONFIRMED, NOW)
+    machine.failed(NOW, timedelta(seconds=1))
+    assert machine.next(NOW) == Rest(NOW + timedelta(seconds=1))
+    again = machine.next(NOW + timedelta(seconds=1))
+    assert isinstance(again, Settle)
+    assert again.lease is lease
+    assert again.settlement.confirmed
+
+
+def test_a_strategy_that_comes_up_is_asked_about_what_others_refused() -> None:
+    machine = DeliveryMachine([PUSH, OTHER, FLOOR])
+    machine.available("other", up=False)
+    lease = a_lease()
+    offered(machine, lease)
+    machine.answered(refused("too long"), NOW)
+    machine.settled()
+    look = machine.next(NOW)
+    assert isinstance(look, Look)
+    assert look.exclude == {lease.signal.signal_id}
+    machine.available("other", up=True)
+    assert machine.next(NOW) == Look(quiet=True, exclude=frozenset())
 
 
 class Histories(RuleBasedStateMachine):
@@ -208,7 +237,7 @@ class Histories(RuleBasedStateMachine):
     def begin(self, route: list[Step]) -> None:
         self.machine = DeliveryMachine(route)
         self.route = route
-        self.now = NOW
+        self.now = self.pause = NOW
         self.held: Lease | None = None
         self.granted = 0
         self.settled = 0
@@ -266,7 +295,16 @@ class Histories(RuleBasedStateMachine):
         elif isinstance(command, Rearm):
             self.machine.rearmed()
 
-    @precondition(lambda self: self.held is not None)
+    @precondition(lambda self: self.held is None or not isinstance(self.command(), Offer))
+    @rule()
+    def the_store_fails(self) -> None:
+        self.machine.failed(self.now, timedelta(seconds=1))
+        self.pause = self.now + timedelta(seconds=1)
+
+    def command(self) -> object:
+        return self.machine.next(self.now)
+
+    @precondition(lambda self: self.held is not None and self.now >= self.pause)
     @rule()
     def a_held_lease_is_always_worked_on(self) -> None:
         assert isinstance(self.machine.next(self.now), (Offer, Settle))

@@ -190,3 +190,24 @@ async def test_evidence_is_what_came_before_the_call(world: World) -> None:
         assert (await rung(lola, sent["signal_id"]))["confirmed_at"] is None
         await donna.status()
         assert (await rung(lola, sent["signal_id"]))["confirmed_at"] is not None
+
+
+async def test_what_was_shown_is_not_shown_again_because_the_store_was_busy(world: World) -> None:
+    failed = anyio.Event()
+
+    async def once(*args: Any) -> None:
+        world.store.first.clear()
+        failed.set()
+        raise StoreBusy
+
+    async with world.agent("Lola", delivery_wait=0) as lola, world.agent("Donna", "pushy") as donna:
+        await lola.start()
+        await donna.start()
+        world.store.first["settle"] = once
+        sent = await lola.signal(PID, "Donna", "query", {"content": "?"})
+        with anyio.fail_after(5):
+            await failed.wait()
+            world.clock.advance(1)
+            while (await rung(lola, sent["signal_id"]))["confirmed_at"] is None:
+                await donna.answering(nothing, attach=False)  # wakes what waits for the clock
+        assert [s.signal_id for s in world.shown] == [sent["signal_id"]]

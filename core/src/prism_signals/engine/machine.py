@@ -132,6 +132,7 @@ class DeliveryMachine:
     _due: bool = True
     _rearm: bool = False
     _hold: datetime | None = None
+    _pause: datetime | None = None
     _deferrals: int = 0
     _engaged_at: datetime | None = None
     _lease: Lease | None = None
@@ -168,13 +169,19 @@ class DeliveryMachine:
 
     def available(self, strategy: str, *, up: bool) -> None:
         """A strategy opened, or went away."""
-        (self._down.discard if up else self._down.add)(strategy)
-        self._due = self._due or up
+        if up:
+            self._down.discard(strategy)
+            self._refused.clear()  # those that were there refused; this one was not asked
+            self._due = True
+        else:
+            self._down.add(strategy)
 
     # -- what the driver does ---------------------------------------------------------------
 
     def next(self, now: datetime) -> Command:
         """What to do now. Asking twice without reporting gives the same command."""
+        if self._pause is not None and now < self._pause:
+            return Rest(self._pause)
         if self._stage is _Stage.OFFER and self._lease:
             return Offer(self._lease, self._left[0].name)
         if self._stage is _Stage.SETTLE and self._lease and self._settlement:
@@ -192,7 +199,8 @@ class DeliveryMachine:
     def poll(self, now: datetime) -> Look | None:
         """What a look without a ring should ask for; None where nothing could be pushed anyway."""
         usable = self._usable(now)
-        if self._hold is not None or not usable:
+        paused = self._pause is not None and now < self._pause
+        if paused or self._hold is not None or not usable:
             return None
         return Look(self._quiet(usable, now), frozenset(self._refused))
 
@@ -241,10 +249,12 @@ class DeliveryMachine:
         self._stage, self._due = _Stage.REST, True
 
     def failed(self, now: datetime, wait: timedelta) -> None:
-        """The store could not carry out a command; try again after a while."""
-        self._lease, self._settlement, self._left = None, None, []
-        self._stage, self._due = _Stage.REST, True
-        self._hold = now + wait
+        """The store could not carry out a command; try again after a while, whatever happens.
+
+        A settlement is kept: given up, its lease would run out, and what was shown would be shown
+        again.
+        """
+        self._pause = now + wait
 
     # -- decisions --------------------------------------------------------------------------
 
