@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from logging import Logger
 
 import anyio
@@ -28,6 +28,7 @@ from .settlements import Settlements
 from .supervisor import Context, Offers, StrategyState, StrategyTask
 
 _RELEASE_WITHIN = 5.0  # seconds
+_LOOK_BEHIND = timedelta(seconds=1)
 _EVERYTHING = Look(quiet=True, exclude=frozenset())
 
 
@@ -115,7 +116,7 @@ class HostedSession:
     async def claim_for_verb(self, limit: int) -> Claim:
         """What a verb of this agent may take: anything unleased of its identity."""
         alone = not self._presence.others
-        await self._presence.look_around()
+        await self._presence.look_around(at_most_every=_LOOK_BEHIND)
         if alone and self._presence.others:  # a namesake came: from now on it matters who acted
             await self._presence.engage()
         return replace(

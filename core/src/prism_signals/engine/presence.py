@@ -65,6 +65,7 @@ class Presence:
         self._settings, self._clock, self._log = settings, clock, log
         self._on_departure = on_departure
         self._engaged: datetime | None = None
+        self._looked: datetime | None = None
         self._housekeeping: datetime | None = None
         self._hurry = anyio.Event()
 
@@ -112,14 +113,22 @@ class Presence:
                 self._hurry.set()
             self._engaged = now if live else None
 
-    async def look_around(self) -> None:
-        """Learn which other sessions of the same identity live now, where that can be told."""
-        r = self.registration
+    async def look_around(self, at_most_every: timedelta = timedelta(0)) -> None:
+        """Learn which other sessions of the same identity live now, where that can be told.
+
+        Args:
+            at_most_every: What was learned less than this ago is good enough: whoever comes or
+                goes rings, and this is only the look behind that ring.
+        """
+        r, now = self.registration, self._clock.now()
+        if self._looked is not None and now - self._looked < at_most_every:
+            return
         try:
             found = await self._directory.sessions(r.scope, r.name.canonical)
         except Unavailable as e:
             self._log.warning("namesakes cannot be told just now: %s", e)
         else:
+            self._looked = now
             self.others = tuple(s.session_id for s in found if s.session_id != r.session_id)
 
     async def keep_alive(self) -> Heartbeat:
