@@ -278,7 +278,7 @@ FAULTS: dict[str, Make] = {
 class LetterBoxes(StrategyHarness):
     """Opens the good strategy, or one with a fault, towards one far end."""
 
-    patience = 0.25
+    patience = 0.4
     max_chars = LONGEST
     secrets = (SECRET,)
 
