@@ -66,8 +66,7 @@ class Agent:
     def offer(self, capability: object) -> None:
         """The connection can do this from now on; strategies may ask for it."""
         self._around.offers.add(capability)
-        if self._attendance.last is not None:
-            self._attendance.last.reconsider()
+        self._attendance.reconsider()
 
     def connected(self) -> None:
         """The handshake is done: a configured session registers by itself a little later."""

@@ -94,6 +94,7 @@ class World:
         self.shown: list[Signal] = []
         self.act: Callable[[Signal], Awaitable[DeliveryOutcome | bool]] = self.confirm
         self.changed = anyio.Event()
+        self.more: tuple[object, ...] = ()
 
     async def confirm(self, signal: Signal) -> DeliveryOutcome:
         self.shown.append(signal)
@@ -151,7 +152,7 @@ class World:
             **settings,
         }
         async with Prism.open(
-            Settings.load(**chosen), registry=Registry.of(self), clock=self.clock
+            Settings.load(**chosen), registry=Registry.of(self, *self.more), clock=self.clock
         ) as prism:
             yield prism
 

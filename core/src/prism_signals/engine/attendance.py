@@ -14,6 +14,7 @@ from ..errors import (
     NotAllowed,
     PrismError,
     SessionReleased,
+    Unavailable,
 )
 from ..model.ids import new_session_id
 from ..model.names import Name, Scope, parse_name, parse_project
@@ -21,6 +22,8 @@ from ..model.session import Registration
 from .hosting import HostedSession, Surroundings
 from .presence import master_claim
 from .routing import Route
+
+_RETRY = 5.0  # seconds, while a backend is out of reach
 
 
 class Attendance:
@@ -35,6 +38,7 @@ class Attendance:
     def __init__(self, around: Surroundings, route: Route, tasks: TaskGroup) -> None:
         self._around, self._route, self._tasks = around, route, tasks
         self._hosted: HostedSession | None = None
+        self._newest: HostedSession | None = None
         self._opening = anyio.Lock()
         self._wrapped = False
         self._fingerprint = fingerprint.of_this_process()
@@ -50,6 +54,11 @@ class Attendance:
         s = self._around.settings
         return bool(s.agent_identity and s.project and not s.probe)
 
+    def reconsider(self) -> None:
+        """Something changed outside: a session, also one that is just opening, tries again."""
+        if self._newest is not None:
+            self._newest.reconsider()
+
     def current(self) -> HostedSession:
         """The session.
 
@@ -63,11 +72,18 @@ class Attendance:
     async def by_itself(self) -> None:
         """Open the session of a configured agent a little later, unless a verb was faster."""
         await anyio.sleep(self._around.settings.register_after)
-        if self._hosted is None and not self._wrapped:
+        while self._hosted is None and not self._wrapped:
             try:
                 await self.ready()
+            except Unavailable as e:
+                self._around.log.warning("not registered yet: %s", e)
+                await anyio.sleep(_RETRY)
             except PrismError as e:
                 self._around.log.warning("not registered: %s", e)
+                return
+            except Exception:  # a plugin's bug must not end what serves the verbs
+                self._around.log.exception("not registered")
+                return
 
     async def ready(self, pid: str | None = None, identity: str | None = None) -> HostedSession:
         """The live session, opened if there was none.
@@ -116,7 +132,7 @@ class Attendance:
             raise NotAllowed("PRISM_PROBE is set: this process opens no session.")
         surface = settings.agent_surface or "unknown"
         above = map(fingerprint.of_process, fingerprint.ancestors(self._fingerprint.pid))
-        hosted = HostedSession(
+        self._newest = hosted = HostedSession(
             self._around,
             Registration(
                 new_session_id(),

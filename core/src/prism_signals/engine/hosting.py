@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from logging import Logger
 
 import anyio
@@ -144,6 +144,7 @@ class HostedSession:
             PrismError: It could not register; only before it reported to `task_status`.
         """
         r, started = self.registration, False
+        failure: BaseException | None = None
         try:
             # The bell hangs before anyone can know the session, or the first ring would be lost.
             async with self._around.bus.listen(r.scope, r.session_id) as bells:
@@ -152,27 +153,26 @@ class HostedSession:
                         await self._begin(tg, bells)
                         task_status.started()
                         started = True
-        except* PrismError as group:
-            if not started:
-                raise root_cause(group) from None
-            self._around.log.error("the session ended: %s", root_cause(group))  # noqa: TRY400
-        except* Exception:
-            if not started:
-                raise
-            self._around.log.exception("the session crashed")
+        except* Exception as group:  # noqa: BLE001 - of plugins too; told below
+            failure = root_cause(group)
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(_RELEASE_WITHIN):
                 await self._presence.release()
             self.ended.set()
+        if failure is not None and not started:
+            raise failure
+        if isinstance(failure, PrismError):
+            self._around.log.error("the session ended: %s", failure)
+        elif failure is not None:
+            self._around.log.error("the session crashed", exc_info=failure)
 
     async def _begin(self, tg: TaskGroup, bells: AsyncIterator[Bell]) -> None:
         for task in self._tasks.values():
             await tg.start(task.run)
-        usable = tuple(t.name for t in self._tasks.values() if t.usable)
-        await self._presence.register(
-            usable, pushes=any(t.state is StrategyState.TAKEN for t in self._tasks.values())
-        )
+        self._reroute()
+        await self._presence.register()
         self._dispatcher = self._make_dispatcher()
+        self._reroute()  # where something opened while it registered
         tg.start_soon(self._dispatcher.run)
         tg.start_soon(self._hear, bells)
         tg.start_soon(self._keep_alive)
@@ -189,8 +189,6 @@ class HostedSession:
         )
         for task in self._tasks.values():
             machine.available(task.name, up=task.usable)
-        if self.acted:
-            machine.engaged(around.clock.now())
         return Dispatcher(
             machine,
             self._tasks,
@@ -228,9 +226,6 @@ class HostedSession:
 
     def _claim(self, look: Look) -> Claim:
         r, settings = self.registration, self._around.settings
-        since: datetime | None = None
-        if not self.acted and self.session is not None:
-            since = self.session.registered_at
         has_floor = self._dispatcher.machine.floor if self._dispatcher else True
         return Claim(
             r.scope,
@@ -240,7 +235,7 @@ class HostedSession:
             lease_for=settings.seconds("delivery_deadline") + LEASE_MARGIN,
             quiet=look.quiet,
             exclude=look.exclude,
-            created_after=since,
+            created_after=None if self.acted else self._presence.since,
             max_attempts=settings.max_attempts if has_floor else None,
         )
 
@@ -262,3 +257,10 @@ class HostedSession:
         if self._dispatcher is not None:
             self._dispatcher.machine.available(task.name, up=task.usable)
             self._dispatcher.nudge()
+            self._reroute()
+
+    def _reroute(self) -> None:
+        self._presence.reroute(
+            tuple(t.name for t in self._tasks.values() if t.usable),
+            pushes=any(t.state is StrategyState.TAKEN for t in self._tasks.values()),
+        )

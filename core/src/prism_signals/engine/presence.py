@@ -59,6 +59,8 @@ class Presence:
     ) -> None:
         self.registration = registration
         self.session: Session | None = None
+        self.since: datetime | None = None
+        """When it registered first; what was stored before that is not pushed to it by itself."""
         self.others: tuple[SessionId, ...] = ()
         self._token: SessionToken | None = None
         self._store, self._directory, self._office = store, directory, office
@@ -68,22 +70,24 @@ class Presence:
         self._looked: datetime | None = None
         self._housekeeping: datetime | None = None
         self._hurry = anyio.Event()
+        self._route: tuple[tuple[str, ...], bool] = ((), False)
 
-    async def register(self, route: tuple[str, ...], *, pushes: bool) -> None:
+    def reroute(self, route: tuple[str, ...], *, pushes: bool) -> None:
+        """These strategies can reach the session now; its peers are told of it soon."""
+        self._route = (route, pushes)
+        if self.session is not None and self._is_rerouted():
+            self._hurry.set()
+
+    async def register(self) -> None:
         """Become known, settle who is master, and tell the others.
 
         Raises:
             Unavailable: The directory or the store is out of reach.
         """
-        self.registration = replace(
-            self.registration, route=route, can_push=pushes, can_wake=pushes
-        )
-        r = self.registration
-        registered = await self._directory.register(r)
-        self.session, self._token = registered.session, registered.token
+        await self._enter()
         self._engaged = None
+        r = self.registration
         await self._store.seen(r.scope, r.name, human=r.human)
-        await self._tell_departures(registered.departed)
         await self._elect()
         await self.look_around()
         await self._office.announce(
@@ -149,10 +153,11 @@ class Presence:
                 verdict = await self._heartbeat()
                 if verdict is Heartbeat.OK:
                     again = False
+                    if self._is_rerouted():
+                        await self._enter()
                 elif verdict is Heartbeat.EXPIRED and not again:
-                    again = True
-                    r = self.registration
-                    await self.register(r.route, pushes=r.can_push)
+                    await self.register()
+                    again = True  # not before it was done: a directory out of reach counts nothing
                 else:
                     return verdict
             except PrismError as e:
@@ -168,6 +173,20 @@ class Presence:
             await self._tell_departures((left,) if left else ())
         except PrismError as e:
             self._log.warning("the session was not released, it will expire: %s", e)
+
+    async def _enter(self) -> None:
+        """Put into the directory what is true of the session now."""
+        route, pushes = self._route
+        r = replace(self.registration, route=route, can_push=pushes, can_wake=pushes)
+        with anyio.CancelScope(shield=True):  # or it could be known, and nobody hold its token
+            registered = await self._directory.register(r)
+            self.registration = r
+            self.session, self._token = registered.session, registered.token
+        self.since = self.since or registered.session.registered_at
+        await self._tell_departures(registered.departed)
+
+    def _is_rerouted(self) -> bool:
+        return self._route != (self.registration.route, self.registration.can_push)
 
     async def _elect(self) -> None:
         r = self.registration
