@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from .agent import Agent
 from .clock import Clock, SystemClock
 from .contract.bus import Bus
 from .contract.capabilities import HandshakeNeeds
-from .contract.descriptors import BackendURL, Observer, Policy
+from .contract.descriptors import BackendURL, Observer, ObserverPlugin, Policy, PolicyPlugin
 from .contract.directory import Directory
 from .contract.store import Store
 from .engine.hosting import Surroundings
@@ -27,7 +27,7 @@ from .engine.routing import Route, plan
 from .engine.settlements import Settlements
 from .engine.supervisor import Offers
 from .engine.verbs import Verbs
-from .errors import InvalidProject, NoIdentity, NoSuchPlugin
+from .errors import ConfigurationError, InvalidProject, NoIdentity, NoSuchPlugin, PrismError
 from .model.delivery import Lease
 from .model.ids import OUTSIDE_SESSION, SessionId
 from .model.names import Scope, parse_name, parse_project
@@ -80,7 +80,7 @@ class Prism:
             log.warning("%s", problem.summary)
         store_url, directory_url, bus_url = backend_urls(settings, registry)
         types = registry.types(settings.signal_types)
-        observers = tuple(f.plugin.make() for f in registry.observers)
+        observers = tuple(made for f in registry.observers if (made := _observer(f, log)))
         async with AsyncExitStack() as stack:
             open_store = _serving(registry.stores, store_url, "store").open
             open_directory = _serving(registry.directories, directory_url, "directory").open
@@ -254,10 +254,15 @@ def _serving(found: Sequence[Found[Any]], url: BackendURL, what: str) -> Any:
             return f.plugin
     known = sorted({s for f in found for s in f.plugin.schemes})
     raise NoSuchPlugin(
-        f"No installed {what} serves URLs that begin with {url.scheme!r}. "
+        f"No installed {what} serves {_beginning(url)}. "
         f"Served here: {', '.join(known) or 'none'}. Check PRISM_{what.upper()}_URL, or install "
         "the package that serves it."
     )
+
+
+def _beginning(url: BackendURL) -> str:
+    """How a URL begins; without a scheme it is not shown, since it may hold credentials."""
+    return f"URLs that begin with {url.scheme!r}" if ":" in url.text else "what is no URL"
 
 
 def _policies(settings: Settings, registry: Registry) -> list[Policy]:
@@ -269,4 +274,24 @@ def _policies(settings: Settings, registry: Registry) -> list[Policy]:
         settings.thread_per_minute,
     )
     values = settings.model_dump()
-    return [guard, *(f.plugin.make(values) for f in registry.policies)]
+    return [guard, *(_policy(f, values) for f in registry.policies)]
+
+
+def _policy(found: Found[PolicyPlugin], values: Mapping[str, Any]) -> Policy:
+    try:
+        return found.plugin.make(values)
+    except PrismError:
+        raise
+    except Exception as e:  # whatever a plugin raises; without its policy nothing may be sent
+        raise ConfigurationError(
+            f"{found.origin}: the policy {found.plugin.name!r} raised {type(e).__name__}: {e}. "
+            f"Upgrade or uninstall {found.origin.distribution}."
+        ) from e
+
+
+def _observer(found: Found[ObserverPlugin], log: logging.Logger) -> Observer | None:
+    try:
+        return found.plugin.make()
+    except Exception:
+        log.exception("%s: the observer %r is left out", found.origin, found.plugin.name)
+        return None

@@ -168,9 +168,10 @@ class Registry:
     def types(self, extra: Iterable[str] = ()) -> TypeRegistry:
         """The signal types: built-in, from plugins, and these names with any payload."""
         plugged = [f.plugin for f in self._found["prism_signal_types"]]
-        named = [SignalType(n, "declared by a setting") for n in extra]
         known = {t.name for t in (*BUILTIN_TYPES, *plugged)}
-        return TypeRegistry((*BUILTIN_TYPES, *plugged, *(t for t in named if t.name not in known)))
+        named = [n for n in dict.fromkeys(extra) if n and n not in known]
+        declared = [SignalType(n, "declared by a setting") for n in named]
+        return TypeRegistry((*BUILTIN_TYPES, *plugged, *declared))
 
     def gateway(self, name: str) -> GatewayPlugin:
         """The gateway of that name.
@@ -238,7 +239,7 @@ class Registry:
                 )
             )
             return []
-        wrong = [(d, _misfit(origin, hook, d, kind)) for d in answer]
+        wrong = [(d, _misfit(origin, hook, d, kind) or _taken(origin, d)) for d in answer]
         self.problems += [Problem(origin, why) for _, why in wrong if why]
         return [d for d, why in wrong if not why]
 
@@ -284,6 +285,16 @@ def _misfit(origin: Origin, hook: str, given: Any, kind: type[Any]) -> str:
     return (
         f"{origin}: {name} is written for plugin contract {version}, this core speaks "
         f"{API_VERSION}. Upgrade {older}."
+    )
+
+
+def _taken(origin: Origin, given: Any) -> str:
+    """Why a signal type cannot have its name; empty where it can."""
+    if not isinstance(given, SignalType) or given.name not in {t.name for t in BUILTIN_TYPES}:
+        return ""
+    return (
+        f"{origin}: the signal type {given.name!r} is built in and cannot be declared again. "
+        f"Report it to {origin.distribution}."
     )
 
 

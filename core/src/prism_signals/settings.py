@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -24,6 +26,8 @@ CONFIG_FILE = "prism.toml"
 CONFIG_VARIABLE = "PRISM_CONFIG"
 
 M = TypeVar("M", bound=BaseModel)
+_FIELD = re.compile(r'field "(\w+)"')
+_JSON = '["a", "b"] or {"claude_code": "piggyback"}'
 
 
 class Settings(BaseSettings):
@@ -205,13 +209,22 @@ def unknown_variables(
     return sorted(v for v in environ if v.startswith(PREFIX) and v not in known)
 
 
+def _variable(prefix: str, where: Sequence[str | int]) -> str:
+    first, *inside = where or ("*",)
+    return ".".join([f"{prefix}{first}".upper(), *map(str, inside)])
+
+
 def _explain(error: Exception, prefix: str = PREFIX) -> str:
     if isinstance(error, ValidationError):
         parts = [
-            f"{prefix}{'.'.join(str(p) for p in e['loc']).upper()}: {e['msg']}"
+            f"{_variable(prefix, e['loc'])}: {e['msg']}"
             for e in error.errors(include_url=False, include_context=False, include_input=False)
         ]
         return "These settings cannot be used: " + "; ".join(parts) + "."
-    if isinstance(error, tomllib.TOMLDecodeError):
+    if isinstance(error, SettingsError):
+        named = _FIELD.search(str(error))
+        where = f"{prefix}{named[1].upper()}" if named else "A setting"
+        return f"{where} is not valid JSON. It holds a list or an object, for example {_JSON}."
+    if isinstance(error, (tomllib.TOMLDecodeError, UnicodeDecodeError)):
         return f"{CONFIG_FILE} is not valid TOML: {error}."
     return f"A setting cannot be used: {error}."

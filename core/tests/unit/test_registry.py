@@ -124,6 +124,22 @@ def test_a_plugin_adds_signal_types() -> None:
     assert types.get("inform").payload is not None  # a setting replaces nothing
 
 
+def test_a_type_that_is_built_in_is_named_and_hides_nothing() -> None:
+    class Plugin:
+        @hookimpl
+        def prism_signal_types(self) -> list[SignalType]:
+            return [SignalType("inform", "mine"), SignalType("Deployed", "a deployment ended")]
+
+    registry = Registry.of(Plugin())
+    (problem,) = registry.problems
+    assert "'inform' is built in" in problem.summary
+    types = registry.types(["Twice", "Twice", ""])
+    assert types.get("inform").purpose != "mine"
+    assert "Deployed" in types
+    assert "Twice" in types
+    assert "" not in types
+
+
 def test_a_missing_plugin_is_asked_for_by_name() -> None:
     registry = Registry.of()
     with pytest.raises(NoSuchPlugin, match="No strategy named 'x' is usable"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr, model_validator
 
 from prism_signals import InvalidSetting, Settings, load_plugin_settings, unknown_variables
 
@@ -46,6 +46,34 @@ def test_a_named_file_must_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRISM_CONFIG", "nowhere.toml")
     with pytest.raises(InvalidSetting, match=r"PRISM_CONFIG names nowhere\.toml"):
         Settings.load()
+
+
+def test_what_is_no_json_names_the_variable_and_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRISM_STRATEGY_MAP", "{bad")
+    with pytest.raises(InvalidSetting, match=r"PRISM_STRATEGY_MAP is not valid JSON.*example"):
+        Settings.load()
+
+
+def test_a_value_inside_is_named_as_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRISM_STRATEGY_MAP", '{"codex": 5}')
+    with pytest.raises(InvalidSetting, match=r"PRISM_STRATEGY_MAP\.codex"):
+        Settings.load()
+
+
+def test_a_file_that_is_no_text_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "prism.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidSetting, match=r"prism\.toml is not valid TOML"):
+        Settings.load()
+
+
+def test_a_rule_about_several_settings_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Both(Own):
+        @model_validator(mode="after")
+        def _check(self) -> Both:
+            raise ValueError("url needs a secret")
+
+    with pytest.raises(InvalidSetting, match=r"PRISM_MY_PLUG_\*: .*url needs a secret"):
+        load_plugin_settings("my-plug", Both)
 
 
 def test_the_strategy_map_is_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,6 +201,7 @@ class StrategyTask:
             return _RESTART_LONGEST
         if isinstance(cause, PrismError):  # its settings: they do not change by waiting
             self._set(StrategyState.SKIPPED, str(cause))
+            self._log.warning("strategy %s is left out: %s", self.name, cause)
             return math.inf
         self._set(StrategyState.CRASHED, f"{type(cause).__name__}: {cause}")
         self._tell(f"strategy {self.name} crashed: {type(cause).__name__}", error)
