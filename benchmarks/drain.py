@@ -17,10 +17,7 @@ from .samples import SECOND, now
 from .strategies import LOG, STRATEGY_MAP, SURFACE
 
 PAGE, READ_PAGE = 20, 100
-_RAW_UPDATE = (
-    "UPDATE signal_delivery SET state = ?, lease_token = ? WHERE signal_id IN"
-    " (SELECT signal_id FROM signal_delivery WHERE state = ? ORDER BY seq LIMIT ?)"
-)
+_RAW_UPDATE = "UPDATE signal_delivery SET state = ?, lease_token = ? WHERE signal_id = ?"
 
 
 def measure(plan: Plan) -> Figure:
@@ -104,7 +101,12 @@ def raw_drainer(cue: Cue, path: str, batch: int) -> None:
         with closing(raw_connection(Path(path))) as connection:
             connection.execute("PRAGMA synchronous = NORMAL")  # as leases and settlements are
             before = now()
+            waiting = connection.execute("SELECT signal_id FROM signal_delivery ORDER BY seq")
+            ids = [row[0] for row in waiting.fetchall()]
             for n in range(0, backlog, batch):
-                for old, new in (("pending", "leased"), ("leased", "delivered")):
-                    connection.execute(_RAW_UPDATE, (new, str(n), old, batch))
+                for state in ("leased", "delivered"):
+                    rows = [(state, str(n), sid) for sid in ids[n : n + batch]]
+                    connection.execute("BEGIN IMMEDIATE")
+                    connection.executemany(_RAW_UPDATE, rows)
+                    connection.execute("COMMIT")
             cue.answer(now() - before)
