@@ -211,3 +211,31 @@ async def test_what_was_shown_is_not_shown_again_because_the_store_was_busy(worl
             while (await rung(lola, sent["signal_id"]))["confirmed_at"] is None:
                 await donna.answering(nothing, attach=False)  # wakes what waits for the clock
         assert [s.signal_id for s in world.shown] == [sent["signal_id"]]
+
+
+async def test_with_the_directory_down_nobody_is_said_to_be_away(world: World) -> None:
+    async with world.agent("Lola") as lola, world.agent("Donna") as donna:
+        await lola.start()
+        await donna.start()
+        for call in ("resolve", "sessions"):
+            world.directory.first[call] = busy
+        sent = await lola.signal(PID, "Donna", "inform", {"content": "x"})
+        assert sent["queued"]
+        assert sent["recipient_state"] == {"state": "unavailable"}
+        every = await lola.signal(PID, "*", "inform", {"content": "x"})
+        assert every["recipients"] == [{"name": "Donna", "state": "unavailable"}]
+        status = await lola.status()
+        assert status["peers"] is None
+        assert status["directory"]
+        world.directory.first.clear()
+
+
+async def test_a_repeat_of_what_was_acted_on_is_not_called_queued(world: World) -> None:
+    async with world.agent("Lola") as lola, world.prism() as prism:
+        await lola.start()
+        first = await lola.signal(PID, "Donna", "query", {"content": "?"}, idempotency_key="once")
+        await prism.outside("Donna").ack_signals([first["signal_id"]])
+        again = await lola.signal(PID, "Donna", "query", {"content": "?"}, idempotency_key="once")
+        assert again["duplicate"]
+        assert again["signal_id"] == first["signal_id"]
+        assert (again["delivered"], again["queued"], again["confirmed"]) == (True, False, True)

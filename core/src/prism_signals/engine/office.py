@@ -72,7 +72,8 @@ class Sent:
     def as_dict(self) -> dict[str, Any]:
         """The answer of `prism_signal` (SPEC-034 §6.1, DESIGN §7.5)."""
         signal = self.posted.signal
-        delivered = any(d.delivered_at for d in self.deliveries)
+        # What was acted on has arrived, also where a terminal acted and no surface took it.
+        delivered = any(d.delivered_at or d.acked_at for d in self.deliveries)
         answer: dict[str, Any] = {
             "signal_id": signal.signal_id,
             "delivered": delivered,
@@ -84,7 +85,8 @@ class Sent:
             answer["duplicate"] = True
         if signal.to_identity == BROADCAST:
             recipients = [
-                {"name": r.name.display, "state": r.state.value} for r in self.posted.recipients
+                {"name": r.name.display, "state": self._state(r)["state"]}
+                for r in self.posted.recipients
             ]
             return {
                 **answer,
