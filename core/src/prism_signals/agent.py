@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-import anyio
 from anyio.abc import TaskGroup
 
-from .engine.answers import Answer, Attacher
+from .engine.answering import Answers
 from .engine.attendance import Attendance
 from .engine.hosting import HostedSession, Surroundings
 from .engine.office import Draft, Sender
@@ -35,17 +34,8 @@ class Agent:
         self._around = around
         self._tasks = tasks
         self._attendance = Attendance(around, route, tasks)
-        self._attaching = anyio.Lock()
-        self._carried: list[SignalId] = []
+        self._answers = Answers(around, self._attendance)
         self._verbs = Verbs(around.store, around.directory)
-        self._attacher = Attacher(
-            around.store,
-            around.bus,
-            around.offers,
-            around.log,
-            around.settings.seconds("delivery_deadline"),
-            around.attempted,
-        )
 
     # -- for the gateway --------------------------------------------------------------------
 
@@ -96,19 +86,7 @@ class Agent:
         Raises:
             PrismError: The verb was refused, or no identity is known.
         """
-        # Taken at once: what is carried from here on, this call is no evidence for.
-        carried, self._carried = self._carried, []
-        try:
-            hosted = await self._attendance.ready(pid)
-            await hosted.engage()
-            answer = await act()
-            carried = await self._confirm(hosted, carried)
-        finally:
-            self._carried = [*carried, *self._carried]
-        if attach:
-            await self._attach(hosted, answer, method)
-        hosted.answered()
-        return answer
+        return await self._answers.give(act, attach=attach, method=method, pid=pid)
 
     # -- verbs ------------------------------------------------------------------------------
 
@@ -161,16 +139,17 @@ class Agent:
 
         async def act() -> dict[str, Any]:
             r = self._attendance.current().registration
-            reading = await self._verbs.read(r.scope, r.name, r.session_id, wanted)
-            if reading.shown:
+            most = self._around.settings.answer_bytes
+            reading = await self._verbs.read(r.scope, r.name, r.session_id, wanted, most)
+            if reading.listed:
                 await self._around.store.hand_over(
-                    r.scope, r.name.canonical, r.session_id, reading.shown, READ
+                    r.scope, r.name.canonical, r.session_id, reading.listed, READ
                 )
-            shown.extend(reading.shown)
+            shown.extend(reading.whole)
             return reading.answer
 
         answer = await self.answering(act, attach=False, pid=pid)
-        self._carried += shown  # not before the answer is certain to be given
+        self._answers.carried += shown  # not before the answer is certain to be given
         return answer
 
     async def ack_signals(self, signal_ids: list[str], pid: str | None = None) -> dict[str, Any]:
@@ -218,10 +197,8 @@ class Agent:
         """`prism_wrap`: stop, free what is leased, release the session; then only start revives."""
         hosted = await self._attendance.ready()
         r = hosted.registration
-        carried, self._carried = self._carried, []
-        await self._confirm(hosted, carried)
         counts = await self._around.store.counts(r.scope, r.name.canonical)
-        async with self._attaching:  # an answer that is being built is given whole
+        async with self._answers.last(hosted):
             await self._attendance.wrap()
         return {
             "released": True,
@@ -241,38 +218,6 @@ class Agent:
         about = await self._verbs.project(hosted.registration.scope, None)
         rules = self._around.settings.rules_reminders
         return _context(hosted, about, rules, self.route.warnings)
-
-    async def _confirm(self, hosted: HostedSession, carried: list[SignalId]) -> list[SignalId]:
-        """This verb is evidence that these were read; gives those for which it was not recorded."""
-        r = hosted.registration
-        try:
-            if carried:
-                await self._around.store.confirm(r.scope, r.name.canonical, carried)
-        except Unavailable as e:  # the verb itself was done, and that is what its answer tells
-            self._around.log.warning("what was read was not recorded: %s", e)
-            return carried
-        return []
-
-    async def _attach(
-        self, hosted: HostedSession, answer: dict[str, Any], method: str | None
-    ) -> None:
-        s = self._around.settings
-        building = Answer(s.answer_signals, s.answer_bytes)
-        async with self._attaching:
-            if hosted.ended.is_set():  # wrapped meanwhile: what waits is for the next session
-                return
-            try:
-                claim = await hosted.claim_for_verb(s.answer_signals)
-                more = await self._attacher.attach(building, claim, hosted.floor, method)
-            except Unavailable as e:  # the verb itself was done
-                told = f"Waiting signals could not be attached, the next verb tries again: {e}"
-                answer["warnings"] = [*answer.get("warnings", []), told]
-                return
-            if building.entries:
-                answer["pending_signals"] = building.entries
-                self._carried += building.whole
-                if more:
-                    answer["more"] = more
 
     async def _tell_senders(self, scope: Scope, acked: Iterable[str]) -> None:
         around = self._around

@@ -17,12 +17,10 @@ from ..model.delivery import DeliveryState, Lease, Settlement
 from ..model.ids import SignalId
 from ..model.outcome import DeliveryOutcome, OutcomeKind
 from ..model.signal import Signal
-from .rendering import shown_signal, size_of
+from .rendering import PREVIEW_SHARE, shown_signal, size_of
 from .settlements import ring_settled
 from .supervisor import Offers, StrategyTask
 
-PREVIEW_SHARE = 4
-"""A payload larger than this part of an answer comes as a preview."""
 _FREED = Settlement(DeliveryState.PENDING)
 
 

@@ -16,6 +16,8 @@ REPLY_VERB = "prism_signal"
 _SPACES = " \u3000"
 LONGEST = 4000
 """Characters of peer text shown unless a strategy says otherwise."""
+PREVIEW_SHARE = 4
+"""A payload larger than this part of an answer comes as a preview."""
 
 
 def quote(text: str) -> str:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..clock import iso
 from ..contract.directory import Directory
-from ..contract.reading import Query
+from ..contract.reading import Page, Query
 from ..contract.store import RecallStatus, Store
 from ..errors import InvalidArgument, Unavailable, UnknownSignal
-from ..model.delivery import Delivery, Entry
+from ..model.delivery import Delivery, DeliveryState, Entry
 from ..model.ids import SessionId, SignalId, canonical_uuid
 from ..model.names import Name, Scope
 from ..model.session import Session
-from .rendering import shown_signal
+from .rendering import PREVIEW_SHARE, shown_signal, size_of
 
 MOST_READ = 100
+_READABLE = frozenset(DeliveryState) - {DeliveryState.RECALLED}
 _RECALL_HINTS = {
     RecallStatus.IN_FLIGHT: "It is being shown at this moment; ask again to learn the outcome.",
     RecallStatus.TOO_LATE: "It was delivered before. Send a correction instead.",
@@ -54,11 +55,13 @@ class Reading:
 
     Attributes:
         answer: What the verb answers.
-        shown: Ids that were read whole and are not yet delivered or confirmed.
+        listed: Ids of those in the answer: they count as handed over.
+        whole: Ids of those in it with their whole payload: the next verb confirms them.
     """
 
     answer: dict[str, Any]
-    shown: tuple[SignalId, ...]
+    listed: tuple[SignalId, ...]
+    whole: tuple[SignalId, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,32 +72,41 @@ class Verbs:
     directory: Directory
 
     async def read(
-        self, scope: Scope, me: Name, session: SessionId | None, wanted: Selection
+        self,
+        scope: Scope,
+        me: Name,
+        session: SessionId | None,
+        wanted: Selection,
+        max_bytes: int | None = None,
     ) -> Reading:
-        """Signals for `me`, oldest first. The store is not changed."""
+        """Signals for `me`, oldest first. The store is not changed.
+
+        With `max_bytes` a page holds no more than fits, and a large payload comes as a preview. One
+        signal asked for by its id is given whole.
+        """
         limit = wanted.limit
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_READ:
             raise InvalidArgument(f"limit must be a whole number from 1 to {MOST_READ}.")
         if wanted.signal_id is not None:
             return await self._one(scope, me, wanted.signal_id)
         thread = _id(wanted.thread_id, "thread_id") if wanted.thread_id else None
-        page = await self.store.read(
-            Query(
-                scope,
-                recipient=me.canonical,
-                unread_only=wanted.unread_only,
-                session_id=session,
-                settled_only=wanted.unread_only and session is not None,
-                thread_id=SignalId(thread) if thread else None,
-                text=wanted.query or None,
-                before=wanted.cursor,
-                limit=limit,
-            )
+        query = Query(
+            scope,
+            recipient=me.canonical,
+            unread_only=wanted.unread_only,
+            session_id=session,
+            settled_only=wanted.unread_only and session is not None,
+            thread_id=SignalId(thread) if thread else None,
+            text=wanted.query or None,
+            states=() if wanted.unread_only else _READABLE,
+            before=wanted.cursor,
+            limit=limit,
         )
-        return Reading(
-            {"signals": [_entry(e) for e in page.entries], "next": page.next},
-            tuple(e.signal.signal_id for e in page.entries),
-        )
+        page = await self.store.read(query)
+        fitting = _fitting(page, max_bytes)
+        if fitting < len(page.entries):  # the store alone knows the cursor of a shorter page
+            page = await self.store.read(replace(query, limit=fitting))
+        return _reading(page, max_bytes)
 
     async def ack(
         self, scope: Scope, me: Name, signal_ids: Sequence[str]
@@ -160,10 +172,9 @@ class Verbs:
                 f"The signal {signal_id} is not addressed to {me}; only its recipients read it. "
                 "To see how far your own signal got, use prism_status(signal_id=…)."
             )
-        return Reading(
-            {"signals": [_entry(Entry(entry.signal, mine))], "next": None},
-            (entry.signal.signal_id,),
-        )
+        if all(d.state is DeliveryState.RECALLED for d in mine):
+            raise UnknownSignal(f"The signal {signal_id} was taken back by its sender.")
+        return _reading(Page((Entry(entry.signal, mine),)), None)
 
     async def _find(self, scope: Scope, signal_id: str) -> Entry:
         wanted = _id(signal_id, "signal_id")
@@ -190,11 +201,32 @@ def ladder(d: Delivery) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _reading(page: Page, max_bytes: int | None) -> Reading:
+    entries = [_entry(e, max_bytes) for e in page.entries]
+    return Reading(
+        {"signals": entries, "next": page.next},
+        listed=tuple(e["signal_id"] for e in entries),
+        whole=tuple(e["signal_id"] for e in entries if "payload" in e),
+    )
+
+
+def _fitting(page: Page, max_bytes: int | None) -> int:
+    """How many of a page's signals one answer has room for; one always."""
+    if max_bytes is None:
+        return len(page.entries)
+    room = max_bytes
+    for n, entry in enumerate(page.entries):
+        room -= size_of(_entry(entry, max_bytes))
+        if room < 0 and n > 0:
+            return n
+    return len(page.entries)
+
+
+def _entry(entry: Entry, max_bytes: int | None) -> dict[str, Any]:
     d = entry.deliveries[0]
-    shown_before = d.offers > 0
+    largest = None if max_bytes is None else max_bytes // PREVIEW_SHARE
     return {
-        **shown_signal(entry.signal, redelivered=shown_before),
+        **shown_signal(entry.signal, redelivered=d.offers > 0, max_bytes=largest),
         "to": entry.signal.to_identity,
         "thread_id": entry.signal.thread_id,
         "priority": entry.signal.priority.value,
