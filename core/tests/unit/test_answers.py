@@ -39,7 +39,8 @@ def test_without_a_floor_signals_are_left_to_the_push_path() -> None:
             backend.store, backend.bus, Offers(), log, timedelta(seconds=1), lambda *_: None
         )
         answer = Answer(20, 16_384)
-        await attacher.attach(answer, Claim(scope, donna.canonical, me, push=False), [], None)
+        claim = Claim(scope, donna.canonical, me, push=False)
+        await attacher.attach(answer, claim, [], lambda _: True, None)
         entry = await backend.store.find(scope, sid)
         assert entry is not None
         assert [d.state for d in entry.deliveries] == [DeliveryState.PENDING]

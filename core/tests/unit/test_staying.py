@@ -10,17 +10,21 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from core.tests.unit.world import PID, Pusher, World
+from core.tests.unit.world import PID, Floor, Pusher, World
 from prism_signals import (
     Agent,
+    DeliveryOutcome,
     Query,
     Scope,
     Session,
+    Signal,
     StoreBusy,
     StrategyContext,
     StrategyPlugin,
     StrategyUnavailable,
+    deferred,
     hookimpl,
+    refused,
 )
 from prism_signals.engine import attendance, presence
 
@@ -174,3 +178,115 @@ async def test_peers_learn_what_can_reach_a_session_when_that_changes(
         assert sent["recipient_state"] == {"state": "live", "can_wake": True}
         page = await world.backend.store.history(Query(Scope("default", PID), recipient="lola"))
         assert [e.signal.signal_type for e in page.entries] == ["PeerJoined"]
+
+
+class LateFloor:
+    """A floor that cannot be opened at first; it counts what it is asked outside of answers."""
+
+    def __init__(self) -> None:
+        self.pushed = 0
+
+    @hookimpl
+    def prism_strategies(self) -> list[StrategyPlugin]:
+        outer = self
+
+        class Counting(Floor):
+            async def deliver(self, signal: Signal) -> DeliveryOutcome:
+                outcome = await super().deliver(signal)
+                outer.pushed += not outcome
+                return outcome
+
+        @asynccontextmanager
+        async def late(settings: Any, context: StrategyContext) -> AsyncIterator[Floor]:
+            if context.offered(News) is None:
+                raise StrategyUnavailable("no news")
+            yield Counting(context)
+
+        return [StrategyPlugin("late_floor", ("bare",), late)]
+
+
+async def test_a_floor_that_opens_late_is_not_asked_to_push(world: World) -> None:
+    world.more = (late := LateFloor(),)
+    route = {"bare": ["late_floor", "push"]}
+    world.act = refusing
+    async with (
+        world.agent("Lola", delivery_wait=0) as lola,
+        world.agent("Donna", "bare", strategy_map=route) as donna,
+    ):
+        await lola.start()
+        started = await donna.start()
+        assert [s["state"] for s in started["context"]["route"]] == ["skipped", "taken"]
+        donna.offer(News())
+
+        async def open_now() -> bool:
+            return bool((await donna.status())["route"][0]["state"] == "floor")
+
+        await until(open_now)
+        sent = await lola.signal(PID, "Donna", "query", {"content": "?"})
+
+        async def refused_by_the_push() -> bool:
+            track = await lola.status(signal_id=sent["signal_id"])
+            return bool(track["deliveries"][0]["last_error"])
+
+        await until(refused_by_the_push)
+        assert late.pushed == 0
+        (got,) = [p for p in (await donna.status())["pending_signals"] if p["from"] == "Lola"]
+        assert got["redelivered"] is False
+
+
+async def refusing(signal: Signal) -> DeliveryOutcome:
+    return refused("never here")
+
+
+class RefusingFloor:
+    """A floor that never shows anything."""
+
+    @hookimpl
+    def prism_strategies(self) -> list[StrategyPlugin]:
+        class Refusing(Floor):
+            async def deliver(self, signal: Signal) -> DeliveryOutcome:
+                return refused("too plain")
+
+        @asynccontextmanager
+        async def opener(settings: Any, context: StrategyContext) -> AsyncIterator[Floor]:
+            yield Refusing(context)
+
+        return [StrategyPlugin("refusing", ("bare",), opener)]
+
+
+async def test_a_signal_is_dead_when_every_strategy_has_refused_it_and_not_before(
+    world: World,
+) -> None:
+    world.more = (RefusingFloor(),)
+    route = {"bare": ["push", "refusing"]}
+    busy = [True]
+
+    async def later(signal: Signal) -> DeliveryOutcome | bool:
+        return deferred("busy") if busy[0] else await world.confirm(signal)
+
+    world.act = later
+    async with (
+        world.agent("Lola", delivery_wait=0) as lola,
+        world.agent("Donna", "bare", strategy_map=route) as donna,
+    ):
+        await lola.start()
+        await donna.start()
+        sent = await lola.signal(PID, "Donna", "query", {"content": "1"})
+        await donna.status()
+        assert "pending_signals" not in await donna.status()
+        track = (await lola.status(signal_id=sent["signal_id"]))["deliveries"][0]
+        assert track["state"] != "dead"  # the other strategy was not heard yet
+        busy[0] = False
+        world.clock.advance(60)
+        await donna.status()
+        (shown,) = await world.shows(1)
+        assert shown.signal_id == sent["signal_id"]
+        world.act = refusing
+        sent = await lola.signal(PID, "Donna", "query", {"content": "2"})
+
+        async def dead() -> bool:
+            await donna.status()
+            track = await lola.status(signal_id=sent["signal_id"])
+            return bool(track["deliveries"][0]["state"] == "dead")
+
+        await until(dead)

@@ -90,7 +90,9 @@ class Answers:
                 return
             try:
                 claim = await hosted.claim_for_verb(s.answer_signals)
-                more = await self._attacher.attach(building, claim, hosted.floor, method)
+                more = await self._attacher.attach(
+                    building, claim, hosted.floor, hosted.refused_in_answers, method
+                )
             except Unavailable as e:
                 told = f"Waiting signals could not be attached, the next verb tries again: {e}"
                 answer["warnings"] = [*answer.get("warnings", []), told]

@@ -22,6 +22,8 @@ from .settlements import ring_settled
 from .supervisor import Offers, StrategyTask
 
 _FREED = Settlement(DeliveryState.PENDING)
+_LEFT = Settlement(DeliveryState.PENDING, error="refused in answers, left to the push path")
+_REFUSED = Settlement(DeliveryState.DEAD, error="refused by every strategy of the route")
 
 
 @dataclass(slots=True)
@@ -70,13 +72,25 @@ class Attacher:
     attempted: Callable[[Lease, str, DeliveryOutcome], None]
 
     async def attach(
-        self, answer: Answer, claim: Claim, floor: Sequence[StrategyTask], method: str | None
+        self,
+        answer: Answer,
+        claim: Claim,
+        floor: Sequence[StrategyTask],
+        refused: Callable[[SignalId], bool],
+        method: str | None,
     ) -> int:
         """Fill the answer; gives how many signals wait behind those it carries.
 
         A cancelled call frees what it had claimed, so nothing settles before the answer is whole,
         and from then on it cannot be cancelled. What was put into it settles as `HANDED_OVER`: the
         agent's next verb is the evidence that it was read.
+
+        Args:
+            answer: What to fill.
+            claim: What may be taken.
+            floor: The open strategies that wait for verbs.
+            refused: Told of what all of these refuse; gives whether no other strategy is left.
+            method: What is recorded as delivery method; by default the strategy's name.
         """
         if not floor:  # nothing here shows signals in answers: leave them to the push path
             return 0
@@ -87,6 +101,8 @@ class Attacher:
             with self.offers.during(answer):
                 for n, lease in enumerate(leases):
                     end = await self._show(answer, lease, floor, method)
+                    if end is _REFUSED and not refused(lease.signal.signal_id):
+                        end = _LEFT
                     if end is None:
                         break
                     ends[n] = end
@@ -127,7 +143,7 @@ class Attacher:
                     DeliveryState.PENDING, shown=True, counts=True, error=got.outcome.reason
                 )
             return None
-        return Settlement(DeliveryState.DEAD, error="refused by every strategy of the route")
+        return _REFUSED
 
     async def _settle(self, lease: Lease, end: Settlement) -> None:
         try:
@@ -135,7 +151,7 @@ class Attacher:
         except PrismError as e:  # the lease runs out then, and it comes again, marked
             self.log.warning("a signal in an answer was not settled: %s", e)
             return
-        if settled and end is not _FREED:
+        if settled and end.state is not DeliveryState.PENDING:
             await ring_settled(self.bus, lease.signal, self.log)
 
     async def _waiting(self, claim: Claim) -> int:

@@ -16,6 +16,7 @@ from ..contract.directory import Directory
 from ..contract.store import Claim, Store
 from ..errors import PrismError, root_cause
 from ..model.delivery import Lease
+from ..model.ids import SignalId
 from ..model.outcome import DeliveryOutcome
 from ..model.session import Registration, Session
 from ..settings import Settings
@@ -29,7 +30,6 @@ from .supervisor import Context, Offers, StrategyState, StrategyTask
 
 _RELEASE_WITHIN = 5.0  # seconds
 _LOOK_BEHIND = timedelta(seconds=1)
-_EVERYTHING = Look(quiet=True, exclude=frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,13 @@ class HostedSession:
             p.name: StrategyTask(p, self._context(registration), self._changed)
             for p in route.candidates
         }
+        self._machine = DeliveryMachine(
+            [Step(p.name, wakes=p.wakes, retries=p.retries) for p in route.candidates],
+            around.settings.max_attempts,
+            around.settings.seconds("engaged_window"),
+        )
+        for name in self._tasks:
+            self._machine.available(name, up=False)
         self._look_around = False
         self._dispatcher: Dispatcher | None = None
 
@@ -109,9 +116,8 @@ class HostedSession:
     def answered(self) -> None:
         """The verb took what waited; from now on the push path has older signals too."""
         self.acted = True
-        if self._dispatcher is not None:
-            self._dispatcher.machine.engaged(self._around.clock.now())
-            self._dispatcher.nudge()
+        self._machine.engaged(self._around.clock.now())
+        self._nudge()
 
     async def claim_for_verb(self, limit: int) -> Claim:
         """What a verb of this agent may take: anything unleased of its identity."""
@@ -120,13 +126,17 @@ class HostedSession:
         if alone and self._presence.others:  # a namesake came: from now on it matters who acted
             await self._presence.engage()
         return replace(
-            self._claim(_EVERYTHING),
+            self._claim(Look(quiet=True, exclude=self._machine.left_to_push)),
             push=False,
             limit=limit,
             created_after=None,
             max_attempts=None,
             reoffer_after=self._around.settings.seconds("reoffer_after"),
         )
+
+    def refused_in_answers(self, signal_id: SignalId) -> bool:
+        """The floor will never show this; gives whether that leaves no strategy of the route."""
+        return self._machine.floor_refused(signal_id)
 
     def reconsider(self) -> None:
         """Something changed outside: try again to open what was skipped."""
@@ -169,35 +179,23 @@ class HostedSession:
     async def _begin(self, tg: TaskGroup, bells: AsyncIterator[Bell]) -> None:
         for task in self._tasks.values():
             await tg.start(task.run)
-        self._reroute()
         await self._presence.register()
         self._dispatcher = self._make_dispatcher()
-        self._reroute()  # where something opened while it registered
         tg.start_soon(self._dispatcher.run)
         tg.start_soon(self._hear, bells)
         tg.start_soon(self._keep_alive)
 
     def _make_dispatcher(self) -> Dispatcher:
-        around, settings = self._around, self._around.settings
-        machine = DeliveryMachine(
-            [
-                Step(t.name, t.state is not StrategyState.FLOOR, t.plugin.wakes, t.plugin.retries)
-                for t in self._tasks.values()
-            ],
-            settings.max_attempts,
-            settings.seconds("engaged_window"),
-        )
-        for task in self._tasks.values():
-            machine.available(task.name, up=task.usable)
+        around = self._around
         return Dispatcher(
-            machine,
+            self._machine,
             self._tasks,
             store=around.store,
             bus=around.bus,
             clock=around.clock,
             log=around.log,
             claim=self._claim,
-            deadline=settings.seconds("delivery_deadline"),
+            deadline=around.settings.seconds("delivery_deadline"),
             attempted=around.attempted,
             resting=self._resting,
         )
@@ -226,7 +224,6 @@ class HostedSession:
 
     def _claim(self, look: Look) -> Claim:
         r, settings = self.registration, self._around.settings
-        has_floor = self._dispatcher.machine.floor if self._dispatcher else True
         return Claim(
             r.scope,
             r.name.canonical,
@@ -236,7 +233,7 @@ class HostedSession:
             quiet=look.quiet,
             exclude=look.exclude,
             created_after=None if self.acted else self._presence.since,
-            max_attempts=settings.max_attempts if has_floor else None,
+            max_attempts=settings.max_attempts if self._machine.floor else None,
         )
 
     def _context(self, registration: Registration) -> Context:
@@ -244,20 +241,21 @@ class HostedSession:
         return Context(registration, around.clock, around.log, around.offers, self._ready)
 
     def _rang(self) -> None:
-        if self._dispatcher is not None:
-            self._dispatcher.machine.rang()
-            self._dispatcher.nudge()
+        self._machine.rang()
+        self._nudge()
 
     def _ready(self) -> None:
-        if self._dispatcher is not None:
-            self._dispatcher.machine.ready()
-            self._dispatcher.nudge()
+        self._machine.ready()
+        self._nudge()
 
     def _changed(self, task: StrategyTask) -> None:
+        self._machine.available(task.name, up=task.usable, push=task.push)
+        self._reroute()
+        self._nudge()
+
+    def _nudge(self) -> None:
         if self._dispatcher is not None:
-            self._dispatcher.machine.available(task.name, up=task.usable)
             self._dispatcher.nudge()
-            self._reroute()
 
     def _reroute(self) -> None:
         self._presence.reroute(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -141,6 +141,7 @@ class DeliveryMachine:
     _down: set[str] = field(default_factory=set)
     _circuits: dict[str, _Circuit] = field(default_factory=dict)
     _refused: OrderedDict[SignalId, None] = field(default_factory=OrderedDict)
+    _refused_by_floor: OrderedDict[SignalId, None] = field(default_factory=OrderedDict)
 
     @property
     def floor(self) -> bool:
@@ -167,14 +168,27 @@ class DeliveryMachine:
         """The agent used a verb."""
         self._engaged_at, self._due = now, True
 
-    def available(self, strategy: str, *, up: bool) -> None:
-        """A strategy opened, or went away."""
+    def available(self, strategy: str, *, up: bool, push: bool | None = None) -> None:
+        """A strategy opened, or went away; `push` says of which kind it is, once that is known."""
+        if push is not None:
+            self.steps = [replace(s, push=push) if s.name == strategy else s for s in self.steps]
         if up:
             self._down.discard(strategy)
             self._refused.clear()  # those that were there refused; this one was not asked
+            self._refused_by_floor.clear()
             self._due = True
         else:
             self._down.add(strategy)
+
+    def floor_refused(self, signal_id: SignalId) -> bool:
+        """What waits for verbs will never show it; gives whether no strategy at all is left."""
+        _remember(self._refused_by_floor, signal_id)
+        return signal_id in self._refused or not any(s.push for s in self.steps)
+
+    @property
+    def left_to_push(self) -> frozenset[SignalId]:
+        """What the floor refused: a verb need not lease it again."""
+        return frozenset(self._refused_by_floor)
 
     # -- what the driver does ---------------------------------------------------------------
 
@@ -322,10 +336,15 @@ class DeliveryMachine:
         self._left.pop(0)
         if self._left:
             return
-        if not self.floor:
+        signal_id = self._lease.signal.signal_id
+        if not self.floor or signal_id in self._refused_by_floor:
             self._settle(Settlement(DeliveryState.DEAD, error=f"refused: {reason}"))
             return
-        self._refused[self._lease.signal.signal_id] = None
-        while len(self._refused) > _REMEMBERED:
-            self._refused.popitem(last=False)
+        _remember(self._refused, signal_id)
         self._settle(Settlement(DeliveryState.PENDING, error=f"refused: {reason}"))
+
+
+def _remember(refused: OrderedDict[SignalId, None], signal_id: SignalId) -> None:
+    refused[signal_id] = None
+    while len(refused) > _REMEMBERED:
+        refused.popitem(last=False)

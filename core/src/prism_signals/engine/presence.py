@@ -75,7 +75,7 @@ class Presence:
     def reroute(self, route: tuple[str, ...], *, pushes: bool) -> None:
         """These strategies can reach the session now; its peers are told of it soon."""
         self._route = (route, pushes)
-        if self.session is not None and self._is_rerouted():
+        if self._is_rerouted():
             self._hurry.set()
 
     async def register(self) -> None:
@@ -182,6 +182,9 @@ class Presence:
             registered = await self._directory.register(r)
             self.registration = r
             self.session, self._token = registered.session, registered.token
+        self._hurry = anyio.Event()
+        if self._is_rerouted():  # meanwhile
+            self._hurry.set()
         self.since = self.since or registered.session.registered_at
         await self._tell_departures(registered.departed)
 
@@ -216,10 +219,11 @@ class Presence:
         now = self._clock.now()
         if self._housekeeping is not None and now < self._housekeeping:
             return
+        if self._housekeeping is not None:  # it is still here, for broadcasts
+            r = self.registration
+            await self._store.seen(r.scope, r.name, human=r.human)
         # Some jitter, so that the participants of a project do not all do it at once.
         self._housekeeping = now + _HOUSEKEEPING * random.uniform(1, 1.2)  # noqa: S311
-        r = self.registration
-        await self._store.seen(r.scope, r.name, human=r.human)  # it is still here, for broadcasts
         await self._store.expire()
         await self._store.archive(timedelta(days=self._settings.retention_days))
 

@@ -112,7 +112,7 @@ class StrategyTask:
         self.plugin = plugin
         self.state = StrategyState.OPENING
         self.reason = ""
-        self.push = False
+        self.push: bool | None = None  # not known before it has opened once
         self.begun = False  # whether the delivery asked for last was begun
         self._context = context
         self._changed = changed
