@@ -213,3 +213,82 @@ async def test_outsiders_read_without_changing_anything(world: World) -> None:
         assert thread[0].deliveries[0].state.value == "acked"
         assert len((await lola.history(involving="donna")).entries) == 2
         assert (await lola.status())["peers"] == []
+
+
+async def test_starts_and_verbs_in_parallel_open_one_session(world: World) -> None:
+    async with world.agent("Donna") as donna:
+        sessions: list[str] = []
+
+        async def start() -> None:
+            sessions.append((await donna.start())["context"]["session"])
+
+        async def status() -> None:
+            sessions.append((await donna.status())["session"])
+
+        for _ in range(2):  # at first, and after a wrap
+            sessions.clear()
+            async with anyio.create_task_group() as tasks:
+                for verb in (start, start, start):
+                    tasks.start_soon(verb)
+            async with anyio.create_task_group() as tasks:
+                for verb in (start, status, status):
+                    tasks.start_soon(verb)
+            assert len(sessions) == 6
+            assert len(set(sessions)) == 1
+            assert len(await world.backend.directory.sessions(Scope("default", PID))) == 1
+            await donna.wrap()
+
+
+async def test_a_verb_that_waited_for_a_wrap_is_told_of_the_wrap(world: World) -> None:
+    async with world.agent("Donna") as donna:
+        opening, go_on = anyio.Event(), anyio.Event()
+
+        async def wait(*args: Any) -> None:
+            opening.set()
+            await go_on.wait()
+
+        world.directory.first["register"] = wait
+        told: list[str] = []
+
+        async def verb() -> None:
+            with pytest.raises(SessionReleased) as refused:
+                await donna.status()
+            told.append(str(refused.value))
+
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(donna.start)
+                await opening.wait()
+                tasks.start_soon(donna.wrap)
+                await anyio.wait_all_tasks_blocked()
+                go_on.set()
+            await verb()
+        assert "was wrapped" in told[0]
+
+
+async def test_a_signal_to_oneself_arrives_while_its_sender_waits(world: World) -> None:
+    async with world.agent("Donna", "pushy") as donna:
+        await donna.start()
+        sent = await donna.signal(PID, "Donna", "Loopback", {"message": "?"})
+        assert (sent["delivered"], sent["confirmed"]) == (True, True)
+        assert "pending_signals" not in sent
+    async with world.agent("Kai") as kai:
+        await kai.start()
+        sent = await kai.signal(PID, "Kai", "Loopback", {"message": "?"})
+        assert (sent["delivered"], sent["queued"]) == (False, True)
+        assert [p["signal_id"] for p in sent["pending_signals"]] == [sent["signal_id"]]
+
+
+async def test_a_broadcast_is_taken_back_where_nobody_has_it_yet(world: World) -> None:
+    async with world.agent("Lola") as lola, world.agent("Donna") as donna, world.agent("Kai") as k:
+        for a in (lola, donna, k):
+            await a.start()
+        sent = await lola.signal(PID, "*", "inform", {"content": "x"})
+        await donna.status()
+        taken = await lola.recall(sent["signal_id"])
+        assert taken["status"] == "partly"
+        ends = {d["recipient"]: d["state"] for d in taken["deliveries"]}
+        assert ends == {"Donna": "delivered", "Kai": "recalled"}
+        assert "inform" not in [
+            p["signal_type"] for p in (await k.status()).get("pending_signals", [])
+        ]
