@@ -79,7 +79,7 @@ def test_receiver_killed_between_lease_and_settle(
     second.event(sent, within=LEASE_ENDS)
     account.add(second)
     assert account.shown[sent] == ([False, True] if shown_before else [True])
-    assert lola.track(sent)["state"] == "delivered"
+    until(lambda: lola.track(sent)["state"] == "delivered", "the settlement")
 
 
 @pytest.mark.parametrize("step", ["answering", "attempted"])
