@@ -64,7 +64,7 @@ class StrategyContext(Protocol):
 
     @property
     def registration(self) -> Registration:
-        """The session it delivers to."""
+        """The session it delivers to; `route` and what follows from it are not settled yet."""
         ...
 
     @property
