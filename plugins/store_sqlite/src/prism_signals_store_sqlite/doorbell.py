@@ -18,6 +18,7 @@ import stat
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 
 import anyio
@@ -38,6 +39,7 @@ from .url import Options
 _LOG = logging.getLogger(__name__)
 _VERSION = 1
 _LONGEST_DATAGRAM = 1024
+_MOST_SWEPT = 500
 _MOST_WAITING = 64
 _FULL = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.ENOBUFS})
 _GONE = frozenset({errno.ECONNREFUSED, errno.ENOENT})
@@ -102,6 +104,7 @@ class Doorbell:
             return
         path = folder / socket_name(self._path, scope, session_id)
         receiver, inode = _bind(path)
+        _sweep(folder)
         try:
             yield _Rings(receiver, scope, session_id)
         finally:
@@ -215,6 +218,27 @@ def _send(sender: socket.socket, note: bytes, path: Path) -> bool:
             return False
         return True
     return False
+
+
+def _sweep(folder: Path) -> None:
+    """Remove sockets that killed processes left behind; bounded, some microseconds each.
+
+    To connect rings nobody, and is refused only where no process holds the socket any more.
+    """
+    with (
+        contextlib.suppress(OSError),
+        os.scandir(folder) as entries,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe,
+    ):
+        for entry in islice(entries, _MOST_SWEPT):
+            path = folder / entry.name
+            inode = _inode(path)
+            try:
+                probe.connect(os.fspath(path))
+            except ConnectionRefusedError:
+                _remove(path, inode)
+            except OSError:  # it is no socket, or has just gone
+                continue
 
 
 def _names_in(folder: Path, prefix: str) -> set[str]:

@@ -109,6 +109,28 @@ def test_the_socket_of_a_killed_process_is_cleaned_up(runtime: Path, tmp_path: P
 
 
 @pytest.mark.usefixtures("runtime")
+def test_a_new_listener_clears_what_nobody_rings_any_more(bus: Doorbell) -> None:
+    folder = runtime_folder.own_folder()
+    assert folder is not None
+    left = folder / "0123456789abcdef"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as dead:
+        dead.bind(os.fspath(left))
+    other = folder / "notes"
+    other.write_text("a file that is no socket")
+
+    async def scenario() -> None:
+        me, mine = new_session_id(), _bell(new_session_id())
+        async with bus.listen(SCOPE, me), bus.listen(SCOPE, mine.sessions[0]) as bells:
+            assert not left.exists()
+            assert other.exists()
+            await bus.ring(mine)  # the living are left alone, and hear nothing of it
+            with anyio.fail_after(SOON):
+                assert (await anext(bells)).signal_id == mine.signal_id
+
+    anyio.run(scenario)
+
+
+@pytest.mark.usefixtures("runtime")
 def test_a_stale_socket_does_not_stop_a_new_listener(bus: Doorbell, tmp_path: Path) -> None:
     me = new_session_id()
     folder = runtime_folder.own_folder()
