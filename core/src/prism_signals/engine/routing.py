@@ -102,8 +102,11 @@ def _bare(target: str) -> StrategyPlugin:
     module, _, attribute = target.partition(":")
     try:
         cls = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as e:
-        raise NoSuchPlugin(f"PRISM_STRATEGY_MAP names {target!r}, but: {e}.") from e
+    except (Exception, SystemExit) as e:
+        raise NoSuchPlugin(
+            f"PRISM_STRATEGY_MAP names {target!r}, but: {type(e).__name__}: {e}. It must be "
+            "'package.module:Class', importable from here."
+        ) from e
     if not all(callable(getattr(cls, needed, None)) for needed in ("deliver", "supports_push")):
         raise NoSuchPlugin(
             f"PRISM_STRATEGY_MAP names {target!r}, which has no deliver() and supports_push()."
