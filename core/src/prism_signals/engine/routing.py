@@ -102,10 +102,10 @@ def _bare(target: str) -> StrategyPlugin:
     module, _, attribute = target.partition(":")
     try:
         cls = getattr(import_module(module), attribute)
-    except (Exception, SystemExit) as e:
+    except Exception as e:  # whatever a module raises while it is imported
         raise NoSuchPlugin(
-            f"PRISM_STRATEGY_MAP names {target!r}, but: {type(e).__name__}: {e}. It must be "
-            "'package.module:Class', importable from here."
+            f"PRISM_STRATEGY_MAP names {target!r}, which cannot be imported: "
+            f"{type(e).__name__}: {e}. Write package.module:Class."
         ) from e
     if not all(callable(getattr(cls, needed, None)) for needed in ("deliver", "supports_push")):
         raise NoSuchPlugin(
