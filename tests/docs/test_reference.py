@@ -83,7 +83,7 @@ def test_every_type_has_its_row() -> None:
 
 def test_every_command_has_its_heading() -> None:
     told = [h for h in headings(REFERENCE / "cli.md") if h.startswith("prism ")]
-    assert told == [*(f"prism {e.name}" for e in COMMANDS), "prism mcp"]
+    assert told == [*(f"prism {e.name}" for e in COMMANDS), "prism mcp", "prism conformance"]
 
 
 def test_every_hook_has_its_heading_with_its_arguments() -> None:
