@@ -34,8 +34,11 @@ COMMANDS: tuple[Entry, ...] = (
     _own("strategies", "strategies", "strategies", "Show the ways to reach an agent from here."),
     _own("doctor", "doctor", "doctor", "Check store, doorbell, route, settings and plugins."),
     _own("new-strategy", "new_strategy", "new_strategy", "Write the folder of a new strategy."),
-    Entry("demo", "Watch two agents talk to each other; takes seconds.",
-          "prism_signals_cli.demo.command:demo"),
+    Entry(
+        "demo",
+        "Watch two agents talk to each other; takes seconds.",
+        "prism_signals_cli.demo.command:demo",
+    ),
 )
 """In the order in which `prism --help` shows them."""
 

@@ -80,29 +80,7 @@ def variables(registry: Registry) -> Finding:
 
 def plugins(registry: Registry) -> list[Finding]:
     """What was found, from which distribution, and what of it is broken."""
-    kinds: dict[str, Sequence[Found[Any]]] = {
-        "stores": registry.stores,
-        "directories": registry.directories,
-        "buses": registry.buses,
-        "strategies": registry.strategies,
-        "gateways": registry.gateways,
-        "commands": registry.commands,
-    }
-    facts: dict[str, Any] = {kind: [f.plugin.name for f in found] for kind, found in kinds.items()}
-    detail = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in facts.items())
-    installed: dict[tuple[str, str], list[str]] = {}
-    for kind, found in kinds.items():
-        for f in found:
-            source = (f.origin.distribution, f.origin.version)
-            installed.setdefault(source, []).append(f"{kind}: {_told(f.plugin)}")
-    facts["distributions"] = [
-        {"name": name, "version": v, "brings": brought}
-        for (name, v), brought in sorted(installed.items())
-    ]
-    lines = [
-        f"{d['name']} {d['version']}: {'; '.join(d['brings'])}" for d in facts["distributions"]
-    ]
-    findings = [Finding("plugins", Verdict.OK, detail, facts=facts, lines=tuple(lines))]
+    findings = [_installed(registry)]
     findings += [
         Finding(
             "plugins",
@@ -123,6 +101,31 @@ def plugins(registry: Registry) -> list[Finding]:
         for name in shadowed(registry)
     ]
     return findings
+
+
+def _installed(registry: Registry) -> Finding:
+    kinds: dict[str, Sequence[Found[Any]]] = {
+        "stores": registry.stores,
+        "directories": registry.directories,
+        "buses": registry.buses,
+        "strategies": registry.strategies,
+        "gateways": registry.gateways,
+        "commands": registry.commands,
+    }
+    names = {kind: [f.plugin.name for f in found] for kind, found in kinds.items()}
+    detail = "; ".join(f"{kind}: {', '.join(named) or 'none'}" for kind, named in names.items())
+    brought: dict[tuple[str, str], list[str]] = {}
+    for kind, found in kinds.items():
+        for f in found:
+            source = (f.origin.distribution, f.origin.version)
+            brought.setdefault(source, []).append(f"{kind}: {_told(f.plugin)}")
+    distributions = [
+        {"name": name, "version": v, "brings": brings}
+        for (name, v), brings in sorted(brought.items())
+    ]
+    lines = [f"{name} {v}: {'; '.join(brings)}" for (name, v), brings in sorted(brought.items())]
+    facts = {**names, "distributions": distributions}
+    return Finding("plugins", Verdict.OK, detail, facts=facts, lines=tuple(lines))
 
 
 def route(registry: Registry, settings: Settings) -> list[Finding]:
