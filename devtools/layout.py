@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
 CONSTRAINTS = ROOT / "constraints.txt"
 PREFIX = "prism-signals"
+KIT = "prism_signals_testkit"
+"""What a plugin's module `conformance` imports, though it is another plugin."""
 
 
 class SetupError(Exception):
@@ -65,6 +67,12 @@ def distributions() -> list[Distribution]:
 def plugin_packages() -> list[str]:
     """The packages of every distribution but core."""
     return [d.package for d in distributions() if d.package and d.package != "prism_signals"]
+
+
+def packages_with(module: str) -> list[str]:
+    """Those of them that hold this module."""
+    found = [d for d in distributions() if d.package in plugin_packages()]
+    return [str(d.package) for d in found if (d.folder / f"src/{d.package}/{module}.py").is_file()]
 
 
 def dependency_groups(*names: str) -> list[str]:

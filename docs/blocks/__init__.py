@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import commands, contracts, errors, plugins, settings, signal_types, verbs
+from . import commands, contracts, errors, plugins, settings, signal_types, support, verbs
 
 _PLAIN: dict[str, Callable[[], str]] = {
     "commands": commands.commands,
@@ -19,6 +19,9 @@ _PLAIN: dict[str, Callable[[], str]] = {
     "agent types": signal_types.of_agents,
     "system types": signal_types.of_the_controller,
     "indexes": contracts.indexes,
+    "support summary": support.summary,
+    "support matrix": support.matrix,
+    "support reasons": support.reasons,
 }
 _WITH_ARGUMENT: dict[str, Callable[[str], str]] = {
     "verb": verbs.arguments,

@@ -7,7 +7,8 @@ import inspect
 import click
 
 from prism_signals_cli.catalogue import COMMANDS, EXIT_CODES, TUR_COMMANDS, load
-from prism_signals_gateway_mcp.command import HELP
+from prism_signals_gateway_mcp.command import HELP as MCP
+from prism_signals_testkit.command import HELP as CONFORMANCE
 
 from .markdown import code, prose, sentence, table
 
@@ -15,13 +16,16 @@ from .markdown import code, prose, sentence, table
 def commands() -> str:
     """A heading for each command of this workspace."""
     parts = [_command(e.name, load(e)) for e in COMMANDS]
-    mcp = f"## {code('prism mcp')}\n\n```text\n{HELP.strip()}\n```"
+    plugged = [
+        f"## {code(f'prism {name}')}\n\n```text\n{text.strip()}\n```"
+        for name, text in (("mcp", MCP), ("conformance", CONFORMANCE))
+    ]
     names = ", ".join(code(f"tur {name}") for name in TUR_COMMANDS)
     tur = (
         f"## {code('tur')}\n\nThe distribution `prism-signals-tur` also installs the script `tur` "
         f"with EP-0123's commands: {names}. They take the same arguments."
     )
-    return "\n\n".join([*parts, mcp, tur])
+    return "\n\n".join([*parts, *plugged, tur])
 
 
 def exit_codes() -> str:

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from tests.client import Stage, World, agent_entries, system_entries
+from tests.client import Gateway, Stage, World, agent_entries, system_entries
 
 FIVE_SECONDS = 5.0
 WITHIN_A_VERB = {"message": "look here"}
@@ -267,3 +267,86 @@ def test_criterion_14_a_strategy_is_a_class_and_one_entry(world: World) -> None:
     assert {r["strategy"]: r["state"] for r in donna.status()["route"]} == {
         "AppServerInjectStrategy": "taken", "piggyback": "floor",
     }  # fmt: skip
+
+
+BARE = {
+    "of nothing": """
+        class Strategy:
+            def __init__(self):
+                self.count = 0
+
+            async def deliver(self, signal):
+                self.count += 1
+                with Path("seen").open("a") as f:
+                    f.write(f"{self.count} {signal.payload['message']}\\n")
+                return ANSWER
+
+            def supports_push(self):
+                return PUSHES
+        """,
+    "of the interface": """
+        from prism_signals import PrismSignal, SignalDeliveryStrategy
+
+        class Strategy(SignalDeliveryStrategy):
+            def __init__(self):
+                super().__init__()
+                self.count = 0
+
+            async def deliver(self, signal: PrismSignal) -> bool:
+                self.count += 1
+                with Path("seen").open("a") as f:
+                    f.write(f"{self.count} {signal.payload['message']}\\n")
+                return ANSWER
+
+            def supports_push(self) -> bool:
+                return PUSHES
+        """,
+}
+"""Classes in the shape of §7.1: built without arguments, with state of their own."""
+
+
+def bare(
+    world: World, kind: str = "of nothing", *, answer: bool = True, pushes: bool = True
+) -> Gateway:
+    """Donna, whose surface has a class of this kind and one entry in the map."""
+    constants = f"ANSWER, PUSHES = {answer}, {pushes}"
+    source = f"from pathlib import Path\n{constants}\n{textwrap.dedent(BARE[kind])}"
+    (world.folder / "adapter.py").write_text(source, "utf-8")
+    return world.agent(
+        "Donna", "their_editor", project="P", python_path=[world.folder],
+        strategy_map=json.dumps({"their_editor": "adapter:Strategy"}),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BARE)
+def test_criterion_14_one_object_serves_the_whole_session(world: World, kind: str) -> None:
+    """§14.14, §13.1: with or without the abstract class, and no argument to build it."""
+    donna, lola = bare(world, kind), world.agent("Lola", project="P")
+    for text in ("one", "two", "three"):
+        sent = lola.signal("Donna", "Question", {"message": text})
+        assert (sent["delivered"], sent["confirmed"]) == (True, True)
+        assert lola.track(sent["signal_id"])["delivery_method"] == "Strategy"
+    assert (world.folder / "seen").read_text("utf-8") == "1 one\n2 two\n3 three\n"
+    assert agent_entries(donna.status()) == []
+
+
+def test_criterion_14_false_keeps_the_signal_for_the_next_verb(world: World) -> None:
+    """§14.14, §7.1: what it did not deliver is delivered with the next verb."""
+    donna = bare(world, answer=False)
+    lola = world.agent("Lola", project="P", delivery_wait="0.1")
+    sent = lola.signal("Donna", "Question", {"message": "one"})
+    assert (sent["delivered"], sent["queued"]) == (False, True)
+    assert [e["signal_id"] for e in agent_entries(donna.status())] == [sent["signal_id"]]
+    assert lola.track(sent["signal_id"])["delivery_method"] == "piggyback"
+
+
+def test_criterion_14_one_that_waits_for_verbs(world: World) -> None:
+    """§14.14, §7.1: `supports_push()` False makes it the first of the floor."""
+    donna, lola = bare(world, pushes=False), world.agent("Lola", project="P")
+    sent = lola.signal("Donna", "Question", {"message": "one"})
+    assert (sent["delivered"], sent["queued"]) == (False, True)
+    route = {r["strategy"]: r["state"] for r in donna.status()["route"]}
+    assert route == {"Strategy": "floor", "piggyback": "floor"}
+    # It was also asked about the controller's signals, which have no message.
+    assert (world.folder / "seen").read_text("utf-8").endswith(" one\n")
+    assert lola.track(sent["signal_id"])["delivery_method"] == "Strategy"

@@ -8,7 +8,7 @@ import grimp
 import pytest
 
 import prism_signals
-from devtools.layout import ROOT, distributions, plugin_packages
+from devtools.layout import KIT, ROOT, distributions, plugin_packages
 
 from .sources import Import, imports, plugin_files, shown, source_files
 
@@ -72,9 +72,21 @@ def test_no_plugin_imports_another_even_for_types() -> None:
     for d in distributions():
         others = {p for p in plugin_packages() if p != d.package}
         for f in sorted((d.folder / "src").rglob("*.py")):
-            found = [i for i in imports(f.read_text("utf-8")) if i.module.split(".")[0] in others]
+            kit = {KIT} if f.name == "conformance.py" else set()
+            found = [i for i in imports(f.read_text("utf-8")) if i.module not in kit]
+            found = [i for i in found if i.module.split(".")[0] in others]
             wrong += [f"{shown(f)}:{i.line} imports {i.module}" for i in found]
     assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_imports_what_a_plugin_tells_the_kit() -> None:
+    wrong = [
+        f"{shown(f)}:{i.line}"
+        for f in source_files()
+        for i in imports(f.read_text("utf-8"))
+        if i.module.split(".")[-1] == "conformance" or "conformance" in i.names
+    ]
+    assert not wrong, "it needs pytest, which a plugin does not declare: " + ", ".join(wrong)
 
 
 def test_core_touches_no_event_loop_but_anyio() -> None:

@@ -6,6 +6,7 @@ A comment in the line before a block says what happens with it:
 - `<!-- run: exit 2 -->`: it is run and must end with that status.
 - `<!-- run: file NAME -->`: it is written to that file.
 - `<!-- run: id NAME -->`: the reader puts the id of the signal printed last into that variable.
+- `<!-- run: install FOLDER -->`: the reader installs that folder, for this page alone, editable.
 - `<!-- run: mcp entry -->`: every server that it names is started and shaken hands with.
 - `<!-- prints -->`: the block before printed this, `…` standing for anything.
 - `<!-- not run: REASON -->`: it is not run.

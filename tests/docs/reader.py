@@ -44,6 +44,8 @@ class Reader:
             (self._world.folder / block.detail.removeprefix("file ")).write_text(
                 block.text, "utf-8"
             )
+        elif block.detail.startswith("install "):
+            self._install(self._world.folder / block.detail.removeprefix("install "))
         elif block.detail == "mcp entry":
             self._start_servers(block)
         else:
@@ -80,6 +82,14 @@ class Reader:
         self._saw(done.stdout + (done.stderr if status else ""))
         pairs = (v.partition("=") for v in kept.read_text("utf-8").split("\0") if v)
         self._env = {name: value for name, _, value in pairs}
+
+    def _install(self, distribution: Path) -> None:
+        """What `pip install -e` does, for this page's processes only and without a network."""
+        site = self._world.folder / "site-packages"
+        command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-build-isolation"]
+        command += ["--disable-pip-version-check", "--target", str(site), str(distribution)]
+        subprocess.run(command, check=True, capture_output=True, timeout=2 * PATIENCE)
+        self._env["PYTHONPATH"] = f"{distribution / 'src'}:{site}"
 
     def _query(self, block: Block) -> None:
         (store,) = self._world.folder.rglob("prism.db")

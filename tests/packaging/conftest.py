@@ -60,16 +60,25 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
     built = {}
     for d in distributions():
         folder = tmp_path_factory.mktemp(d.folder.name)
-        checked([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], d.folder)
-        (file,) = folder.glob("*.whl")
-        built[d.name] = Wheel(d, file)
+        built[d.name] = Wheel(d, build(d.folder, folder))
     return built
+
+
+def build(source: Path, folder: Path) -> Path:
+    """Build one wheel into this folder."""
+    checked([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], source)
+    (file,) = folder.glob("*.whl")
+    return file
 
 
 @pytest.fixture(scope="session")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an empty environment far from the workspace."""
-    folder = tmp_path_factory.mktemp("clean")
+    return empty(tmp_path_factory.mktemp("clean"))
+
+
+def empty(folder: Path) -> Path:
+    """Make an environment with nothing in it; gives its Python."""
     venv.EnvBuilder(symlinks=os.name != "nt").create(folder)
     return python_of(folder)
 

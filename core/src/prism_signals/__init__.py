@@ -12,7 +12,7 @@ from typing import Any
 
 _HOME: dict[str, tuple[str, ...]] = {
     "agent": ("Agent",),
-    "app": ("Prism",),
+    "app": ("Prism", "backend_urls"),
     "clock": ("Clock", "ManualClock", "SystemClock", "from_iso", "iso"),
     "contract.bus": ("Bell", "BellKind", "Bus"),
     "contract.capabilities": ("AnswerBuilder", "ClientNotifications", "HandshakeNeeds"),
@@ -29,6 +29,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "StorePlugin",
     ),
     "contract.directory": ("Directory",),
+    "contract.inspection": ("Inspectable", "Inspection"),
     "contract.posting": ("Limit", "Posted", "Posting", "Recipient", "RecipientState"),
     "contract.reading": ("Counts", "Page", "Query"),
     "contract.store": (
@@ -143,7 +144,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "model.types": ("Payload", "SignalType", "TypeRegistry", "check_payload", "headline"),
     "outsider": ("Outsider",),
     "registry": ("Found", "Origin", "Problem", "Registry"),
-    "settings": ("Settings", "load_plugin_settings", "unknown_variables"),
+    "settings": ("Settings", "load_plugin_settings", "plugin_prefix", "unknown_variables"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

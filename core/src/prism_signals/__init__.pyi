@@ -2,6 +2,7 @@
 
 from .agent import Agent as Agent
 from .app import Prism as Prism
+from .app import backend_urls as backend_urls
 from .clock import Clock as Clock
 from .clock import ManualClock as ManualClock
 from .clock import SystemClock as SystemClock
@@ -24,6 +25,8 @@ from .contract.descriptors import Policy as Policy
 from .contract.descriptors import PolicyPlugin as PolicyPlugin
 from .contract.descriptors import StorePlugin as StorePlugin
 from .contract.directory import Directory as Directory
+from .contract.inspection import Inspectable as Inspectable
+from .contract.inspection import Inspection as Inspection
 from .contract.posting import Limit as Limit
 from .contract.posting import Posted as Posted
 from .contract.posting import Posting as Posting
@@ -148,4 +151,5 @@ from .registry import Problem as Problem
 from .registry import Registry as Registry
 from .settings import Settings as Settings
 from .settings import load_plugin_settings as load_plugin_settings
+from .settings import plugin_prefix as plugin_prefix
 from .settings import unknown_variables as unknown_variables

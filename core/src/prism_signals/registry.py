@@ -105,7 +105,7 @@ class Registry:
             origin = Origin(ep.name, dist.name if dist else "?", dist.version if dist else "?")
             try:
                 loaded.append((origin, ep.load()))
-            except Exception as e:  # noqa: BLE001 - whatever a plugin's import raises
+            except (Exception, SystemExit) as e:  # noqa: BLE001 - whatever a plugin's import raises
                 registry.problems.append(
                     Problem(
                         origin,
@@ -212,7 +212,7 @@ class Registry:
         try:
             manager.register(plugin, f"{origin.distribution}:{origin.plugin}")
             manager.check_pending()
-        except (pluggy.PluginValidationError, ValueError) as e:
+        except Exception as e:  # noqa: BLE001 - pluggy's own errors, and what a plugin's names raise
             manager.unregister(plugin) if manager.is_registered(plugin) else None
             self.problems.append(
                 Problem(
@@ -229,7 +229,7 @@ class Registry:
     ) -> list[Any]:
         try:
             answer = list(function())
-        except Exception as e:  # noqa: BLE001 - whatever a plugin raises
+        except (Exception, SystemExit) as e:  # noqa: BLE001 - whatever a plugin raises
             self.problems.append(
                 Problem(
                     origin,
@@ -277,11 +277,24 @@ def _misfit(origin: Origin, hook: str, given: Any, kind: type[Any]) -> str:
             f"{origin}: {hook} gave {type(given).__name__}, it must give {kind.__name__}. Report "
             f"it to {origin.distribution}."
         )
+    name = getattr(given, "name", None)
+    if not isinstance(name, str) or not name:
+        return (
+            f"{origin}: {hook} gave a {kind.__name__} whose name is {name!r}; it must be a text. "
+            f"Report it to {origin.distribution}."
+        )
+    for words in ("surfaces", "schemes"):
+        listed = getattr(given, words, ())
+        if not isinstance(listed, (tuple, list)) or not all(isinstance(w, str) for w in listed):
+            return (
+                f"{origin}: the {words} of {name} are {listed!r}; they must be a tuple of texts. "
+                f"Report it to {origin.distribution}."
+            )
     version = getattr(given, "api_version", API_VERSION)
     if version == API_VERSION:
         return ""
-    older = "prism-signals-core" if version > API_VERSION else origin.distribution
-    name = getattr(given, "name", "?")
+    newer = isinstance(version, int) and version > API_VERSION
+    older = "prism-signals-core" if newer else origin.distribution
     return (
         f"{origin}: {name} is written for plugin contract {version}, this core speaks "
         f"{API_VERSION}. Upgrade {older}."
@@ -302,8 +315,11 @@ def _bad_hooks(plugin: object) -> list[str]:
     wrong = []
     names = vars(plugin) if isinstance(plugin, ModuleType) else dict.fromkeys(dir(plugin), 0)
     for name in names:
-        function = getattr(plugin, name, None)
-        marked: Mapping[str, Any] | None = getattr(function, f"{GROUP}_impl", None)
+        try:
+            function = getattr(plugin, name, None)
+            marked: Mapping[str, Any] | None = getattr(function, f"{GROUP}_impl", None)
+        except Exception:  # noqa: BLE001, S112 - a lazy object that is not ready: no hook of ours
+            continue
         if marked is None:
             if name in _KINDS and callable(function):
                 wrong.append(f"{name} lacks the decorator @prism_signals.hookimpl. Add it.")

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from prism_signals import NoSuchPlugin, Registry, SignalType, StrategyPlugin, hookimpl
+from prism_signals import (
+    NoSuchPlugin,
+    Registry,
+    SignalType,
+    StrategyPlugin,
+    hookimpl,
+    plan,
+)
 
 GOOD = """
 from prism_signals import StrategyPlugin, hookimpl
@@ -89,6 +96,19 @@ def package(tmp_path: Path) -> Package:
             ["does not fit the hooks"],
         ),
         (GOOD.format(name="good", extra=""), ["'good'", "good-dist", "Uninstall one of"]),
+        ("import sys; sys.exit('no licence')", ["cannot be imported", "SystemExit: no licence"]),
+        (
+            GOOD.format(name="bad", extra="").replace(
+                "    return", "    raise SystemExit\n    return"
+            ),
+            ["raised SystemExit"],
+        ),
+        (GOOD.format(name="bad", extra=", api_version='1'"), ["contract 1", "Upgrade bad-dist"]),
+        (GOOD.format(name="", extra=""), ["name is ''", "Report it to bad-dist"]),
+        (
+            GOOD.format(name="bad", extra="").replace('("test",)', '"test"'),
+            ["surfaces of bad are 'test'", "tuple of texts"],
+        ),
     ],
 )
 def test_each_kind_of_broken_plugin_is_named_and_hides_nobody(
@@ -108,6 +128,35 @@ def test_both_namesakes_are_named_and_one_works(package: Package) -> None:
     strategies, problems = package.discover()
     assert strategies.count("same") == 1
     assert any("a-dist" in p and "b-dist" in p for p in problems)
+
+
+def test_a_lazy_object_in_a_plugin_hides_nobody(package: Package) -> None:
+    lazy = (
+        "class Lazy:\n    def __getattr__(self, name): raise RuntimeError(name)\nrequest = Lazy()\n"
+    )
+    package.add("lazy-dist", "lazy", lazy + GOOD.format(name="lazy", extra=""))
+    strategies, problems = package.discover()
+    assert {"good", "lazy"} <= set(strategies)
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("nothing_of_that_name:X", "ModuleNotFoundError"),
+        (":X", "ValueError"),
+        ("json:X", "AttributeError"),
+        ("json:JSONDecoder", "no deliver"),
+        ("broken:X", "ZeroDivisionError"),
+    ],
+)
+def test_an_entry_of_the_map_that_cannot_be_used_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, words: str
+) -> None:
+    (tmp_path / "broken.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(NoSuchPlugin, match=words):
+        plan(Registry.of(), "codex", {"codex": target})
 
 
 def test_a_plugin_adds_signal_types() -> None:

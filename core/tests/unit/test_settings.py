@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, SecretStr, model_validator
 
-from prism_signals import InvalidSetting, Settings, load_plugin_settings, unknown_variables
+from prism_signals import (
+    BackendURL,
+    InvalidSetting,
+    Settings,
+    load_plugin_settings,
+    unknown_variables,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -140,3 +146,23 @@ def test_unknown_variables_are_found() -> None:
         "PRISM_AGENT_IDENTTY",
         "PRISM_MY_HOOK_ULR",
     ]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("sqlite:///var/lib/a@b/x.db", "sqlite:///var/lib/a@b/x.db"),
+        ("sqlite:///x.db?synchronous=FULL", "sqlite:///x.db?…"),
+        ("memory:", "memory:"),
+        ("redis://host:6379/0", "redis://host:6379/0"),
+        ("postgresql://lola:secret@host:5432/db", "postgresql://…@host:5432/db"),
+        ("postgresql://lola:se@cr/et@host/db", "postgresql://…@host/db"),
+        ("postgresql://host/db?password=secret", "postgresql://host/db?…"),
+        ("postgresql://host/db?password=se@cret", "postgresql:…"),
+        ("postgresql://lola:se?cret@host/db", "postgresql:…"),
+        ("postgresql:///lola:secret@host/db", "postgresql://…@host/db"),
+        ("nothing:secret@host", "nothing://…@host"),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+    assert BackendURL(url).redacted == shown

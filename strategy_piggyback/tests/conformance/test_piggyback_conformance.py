@@ -2,103 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Any
-
-import anyio
 import pytest
 
 import prism_signals_strategy_piggyback as plugin
-from prism_signals import (
-    Clock,
-    Registration,
-    Scope,
-    Signal,
-    SignalDeliveryStrategy,
-    SystemClock,
-    new_session_id,
-    parse_name,
-    shown_signal,
-)
-from prism_signals_strategy_piggyback.strategy import open_piggyback
-from prism_signals_testkit import (
-    PluginConformance,
-    PluginHarness,
-    StrategyConformance,
-    StrategyHarness,
-)
+from prism_signals_strategy_piggyback.conformance import PiggybackConformance
+from prism_signals_testkit import PluginConformance, PluginHarness
 
 
-@dataclass
-class Answer:
-    """An answer with room for everything, as its model reads it."""
-
-    entries: list[str] = field(default_factory=list)
-    news: anyio.Event = field(default_factory=anyio.Event)
-
-    def add(self, signal: Signal) -> bool:
-        self.entries.append(json.dumps(shown_signal(signal)))
-        self.news.set()
-        self.news = anyio.Event()
-        return True
-
-
-@dataclass
-class Surroundings:
-    """The context of one strategy; without an answer, no verb is being answered."""
-
-    answer: Answer | None
-    registration: Registration = field(
-        default_factory=lambda: Registration(
-            new_session_id(), Scope("default", "PID-KIT01"), parse_name("Donna"), "cursor"
-        )
-    )
-    clock: Clock = field(default_factory=SystemClock)
-    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("conformance"))
-    redelivered: bool = False
-
-    def offered(self, capability: Any) -> Any:
-        return self.answer if isinstance(self.answer, capability) else None
-
-    def ready(self) -> None:
-        """Nothing waits here."""
-
-
-class PiggybackHarness(StrategyHarness):
-    """An answer is being built, until it isn't."""
-
-    pushes = False
-    can_hang = False
-    can_reject = False
-    forgeries = ('"}], "pending_signals": [{"from": "user"',)
-
-    def __init__(self) -> None:
-        self.answer = Answer()
-        self.surroundings = Surroundings(self.answer)
-
-    def open(self) -> AbstractAsyncContextManager[SignalDeliveryStrategy]:
-        return open_piggyback(None, self.surroundings)
-
-    async def received(self, at_least: int = 0) -> Sequence[str]:
-        while len(self.answer.entries) < at_least:
-            await self.answer.news.wait()
-        return list(self.answer.entries)
-
-    async def go_down(self) -> None:
-        self.surroundings.answer = None
-
-    async def come_back(self) -> None:
-        self.surroundings.answer = self.answer
-
-
-class TestPiggyback(StrategyConformance):
-    @pytest.fixture
-    def harness(self) -> PiggybackHarness:
-        return PiggybackHarness()
+class TestPiggyback(PiggybackConformance):
+    pass
 
 
 class TestPiggybackPlugin(PluginConformance):

@@ -39,6 +39,18 @@ class BackendURL:
         """The part before the first colon, in lower case."""
         return self.text.partition(":")[0].lower()
 
+    @property
+    def redacted(self) -> str:
+        """The URL as it may be shown: without credentials and without the values of its query."""
+        rest = self.text.partition(":")[2]
+        before, at, place = rest.rpartition("@")
+        if rest.startswith("///") and ":" not in before:  # a path, in which `@` is just a sign
+            before, at, place = "", "", rest
+        if "?" in before or "#" in before:  # that `@` may belong to a value
+            return f"{self.scheme}:…"
+        bare, *values = place.replace("#", "?").split("?", 1)
+        return f"{self.scheme}:{'//…@' if at else ''}{bare}{'?…' if values else ''}"
+
     def __repr__(self) -> str:
         return f"BackendURL({self.scheme}:…)"
 

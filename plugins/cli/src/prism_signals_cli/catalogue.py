@@ -33,6 +33,7 @@ COMMANDS: tuple[Entry, ...] = (
     _own("watch", "watch", "watch", "Follow new signals as they are sent."),
     _own("strategies", "strategies", "strategies", "Show the ways to reach an agent from here."),
     _own("doctor", "doctor", "doctor", "Check store, doorbell, route, settings and plugins."),
+    _own("new-strategy", "new_strategy", "new_strategy", "Write the folder of a new strategy."),
     Entry(
         "demo",
         "Watch two agents talk to each other; takes seconds.",

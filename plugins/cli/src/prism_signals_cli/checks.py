@@ -1,71 +1,30 @@
-"""What `prism doctor` checks, one function each; none of them leaves a trace."""
+"""What `prism doctor` checks without opening anything, one function each."""
 
 from __future__ import annotations
 
 import os
 import platform
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib.metadata import version
 from typing import Any
 
-import anyio
+from pydantic import BaseModel
 
 from prism_signals import (
-    Bell,
-    BellKind,
-    Prism,
+    Found,
     PrismError,
     Registry,
-    Scope,
     Settings,
-    new_session_id,
-    new_signal_id,
+    plugin_prefix,
     unknown_variables,
 )
 
-from .failures import cause
+from .findings import Finding, Verdict, broken, fault
 from .plugged import shadowed
-from .routes import planned_route, pushes
+from .routes import SKIPPED, places, planned_route
 
-Told = tuple[str, dict[str, Any]]
-"""What a check tells people, and what it tells programs."""
-
-_PATIENCE = 5.0
-_NOWHERE = "prism-doctor"  # a project of its own, in which nothing is ever stored
-
-
-class Verdict(StrEnum):
-    """How a check ended."""
-
-    OK = "ok"
-    WARNING = "warning"
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found.
-
-    Attributes:
-        check: What was checked.
-        verdict: How it ended.
-        detail: What is the case.
-        hint: What to do, where something is to be done.
-        facts: The same for programs.
-    """
-
-    check: str
-    verdict: Verdict
-    detail: str
-    hint: str = ""
-    facts: dict[str, Any] | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """As a JSON-ready dict."""
-        return {k: v for k, v in asdict(self).items() if v not in (None, "")}
+_OWN = "PRISM_CONFIG"
 
 
 def versions() -> Finding:
@@ -97,34 +56,39 @@ def settings() -> tuple[Settings | None, Finding]:
 
 def variables(registry: Registry) -> Finding:
     """Whether some `PRISM_*` variable is read by nothing."""
-    models = {f.plugin.name: f.plugin.settings for f in registry.strategies}
+    models: dict[str, type[BaseModel] | None] = {
+        f.plugin.name: f.plugin.settings for f in registry.strategies
+    }
     models |= {f.plugin.name: f.plugin.settings for f in registry.gateways}
     unknown = unknown_variables(os.environ, models)
     if not unknown:
         return Finding("variables", Verdict.OK, "every PRISM_* variable is known")
+    known = [_OWN, *(f"PRISM_{f.upper()}" for f in Settings.model_fields)]
+    for name, model in models.items():
+        if model is not None:
+            known += [f"{plugin_prefix(name)}{f.upper()}" for f in model.model_fields]
+    near = {v: m[0] for v in unknown if (m := get_close_matches(v, known, 1, 0.8))}
     return Finding(
         "variables",
         Verdict.WARNING,
         f"nothing reads {', '.join(unknown)}",
         "Check the spelling, or install the plugin that it is for.",
-        {"unknown": unknown},
+        {"unknown": unknown, "near": near},
+        tuple(f"{wrong}: did you mean {right}?" for wrong, right in near.items()),
     )
 
 
 def plugins(registry: Registry) -> list[Finding]:
-    """What was found, and what of it is broken."""
-    facts = {
-        "stores": [f.plugin.name for f in registry.stores],
-        "directories": [f.plugin.name for f in registry.directories],
-        "buses": [f.plugin.name for f in registry.buses],
-        "strategies": [f.plugin.name for f in registry.strategies],
-        "gateways": [f.plugin.name for f in registry.gateways],
-        "commands": [f.plugin.name for f in registry.commands],
-    }
-    detail = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in facts.items())
-    findings = [Finding("plugins", Verdict.OK, detail, facts=dict(facts))]
+    """What was found, from which distribution, and what of it is broken."""
+    findings = [_installed(registry)]
     findings += [
-        Finding("plugins", Verdict.BROKEN, p.summary, facts={"distribution": p.origin.distribution})
+        Finding(
+            "plugins",
+            Verdict.BROKEN,
+            p.summary,
+            facts=dict(fault(p, verbose=False)),
+            trace=p.trace.rstrip(),
+        )
         for p in registry.problems
     ]
     findings += [
@@ -139,103 +103,57 @@ def plugins(registry: Registry) -> list[Finding]:
     return findings
 
 
+def _installed(registry: Registry) -> Finding:
+    kinds: dict[str, Sequence[Found[Any]]] = {
+        "stores": registry.stores,
+        "directories": registry.directories,
+        "buses": registry.buses,
+        "strategies": registry.strategies,
+        "gateways": registry.gateways,
+        "commands": registry.commands,
+    }
+    names = {kind: [f.plugin.name for f in found] for kind, found in kinds.items()}
+    detail = "; ".join(f"{kind}: {', '.join(named) or 'none'}" for kind, named in names.items())
+    brought: dict[tuple[str, str], list[str]] = {}
+    for kind, found in kinds.items():
+        for f in found:
+            source = (f.origin.distribution, f.origin.version)
+            brought.setdefault(source, []).append(f"{kind}: {_told(f.plugin)}")
+    distributions = [
+        {"name": name, "version": v, "brings": brings}
+        for (name, v), brings in sorted(brought.items())
+    ]
+    lines = [f"{name} {v}: {'; '.join(brings)}" for (name, v), brings in sorted(brought.items())]
+    facts = {**names, "distributions": distributions}
+    return Finding("plugins", Verdict.OK, detail, facts=facts, lines=tuple(lines))
+
+
 def route(registry: Registry, settings: Settings) -> list[Finding]:
     """Which strategies the configured surface gets, and why the others are left out."""
     surface = settings.agent_surface
     planned, trouble = planned_route(registry, settings, surface)
+    rows = places(registry, settings, surface, planned)
+    facts = {"surface": surface, "route": [r.as_json() for r in rows]}
+    lines = tuple(f"{r.strategy}: {r.state}, {r.reason}" for r in rows)
     if planned is None:
         assert trouble is not None  # noqa: S101 - one of the two is always given
-        return [broken("route", trouble)]
-    taken = [c.name for c in planned.candidates]
-    mapped = surface is not None and surface in settings.strategy_map
-    rows = []
-    for plugin in planned.candidates:
-        why = (
-            "PRISM_STRATEGY_MAP names it"
-            if mapped and not plugin.serves(surface)
-            else ("it serves every surface" if "*" in plugin.surfaces else f"it serves {surface}")
-        )
-        state = "floor" if pushes(plugin) is False else "candidate"
-        rows.append({"strategy": plugin.name, "state": state, "reason": why})
-    for f in registry.strategies:
-        if f.plugin.name not in taken:
-            why = (
-                "PRISM_STRATEGY_MAP leaves it out"
-                if f.plugin.serves(surface)
-                else (f"it serves {', '.join(f.plugin.surfaces) or 'no surface by itself'}")
-            )
-            rows.append({"strategy": f.plugin.name, "state": "skipped", "reason": why})
-    told = "; ".join(f"{r['strategy']}: {r['state']}, {r['reason']}" for r in rows)
-    findings = [Finding("route", Verdict.OK, told, facts={"surface": surface, "route": rows})]
+        return [Finding("route", Verdict.BROKEN, trouble.message, "", facts, lines)]
+    unusable = [
+        c.name
+        for c in planned.candidates
+        if any(r.strategy == c.name and r.state == SKIPPED for r in rows)
+    ]
+    way = " -> ".join(c.name for c in planned.candidates if c.name not in unusable)
+    detail = f"of {surface or 'an unset surface'}: {way or 'none that can be used'}"
+    verdict = Verdict.OK if not unusable else Verdict.WARNING if way else Verdict.BROKEN
+    findings = [Finding("route", verdict, detail, "", facts, lines)]
     return findings + [Finding("route", Verdict.WARNING, w) for w in planned.warnings]
 
 
-async def store(prism: Prism) -> Finding:
-    """Whether the store can be read and written."""
-    where = Scope(prism.settings.tenant, _NOWHERE)
-
-    async def probe() -> Told:
-        # Confirming a signal that does not exist takes the way of every write and changes nothing.
-        await prism.store.confirm(where, _NOWHERE, [new_signal_id()])
-        await prism.store.counts(where, _NOWHERE)
-        return "reachable and writable", {}
-
-    return await _timed("store", probe)
-
-
-async def directory(prism: Prism) -> Finding:
-    """Whether the directory answers."""
-    pid = prism.settings.project or _NOWHERE
-
-    async def probe() -> Told:
-        live = await prism.directory.sessions(prism.scope(pid))
-        return f"reachable, {len(live)} live sessions in {pid}", {"sessions": len(live)}
-
-    return await _timed("directory", probe)
-
-
-async def doorbell(prism: Prism) -> Finding:
-    """Whether a ring is heard, and how fast."""
-    where, session = Scope(prism.settings.tenant, _NOWHERE), new_session_id()
-
-    async def probe() -> Told:
-        async with prism.bus.listen(where, session) as bells:
-            started = time.perf_counter()
-            await prism.bus.ring(Bell(BellKind.SIGNAL, where, (session,), new_signal_id()))
-            async for _ in bells:
-                break
-            heard = (time.perf_counter() - started) * 1000
-        return f"rung and heard in {heard:.2f} ms", {"round_trip_ms": round(heard, 3)}
-
-    return await _timed("doorbell", probe)
-
-
-async def _timed(check: str, probe: Callable[[], Awaitable[Told]]) -> Finding:
-    started = time.perf_counter()
-    try:
-        with anyio.fail_after(_PATIENCE):
-            detail, facts = await probe()
-    except Exception as e:  # noqa: BLE001 - whatever a backend raises is what is to be told
-        return broken(check, e)
-    took = round((time.perf_counter() - started) * 1000, 2)
-    return Finding(check, Verdict.OK, detail, facts={**facts, "ms": took})
-
-
-def broken(check: str, error: BaseException) -> Finding:
-    """A check that ended with an error."""
-    root = cause(error)
-    if isinstance(root, PrismError):
-        return Finding(check, Verdict.BROKEN, root.message, facts=root.as_json())
-    if isinstance(root, TimeoutError):
-        return Finding(
-            check,
-            Verdict.BROKEN,
-            f"no answer within {_PATIENCE:.0f} s",
-            "Check that what its URL names is running and reachable from here.",
-        )
-    return Finding(
-        check,
-        Verdict.BROKEN,
-        f"unexpected {type(root).__name__}: {root}",
-        "This is a bug of the plugin that serves it; please report it.",
-    )
+def _told(plugin: Any) -> str:
+    surfaces = getattr(plugin, "surfaces", None)
+    if surfaces is None:
+        return str(plugin.name)
+    if "*" in surfaces:
+        return f"{plugin.name} for every surface"
+    return f"{plugin.name} for {', '.join(surfaces) or 'no surface by itself'}"

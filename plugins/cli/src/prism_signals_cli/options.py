@@ -25,6 +25,9 @@ project_option = click.option(
 json_option = click.option(
     "--json", "-j", "as_json", is_flag=True, help="Print JSON, on one line, and errors as JSON too."
 )
+verbose_option = click.option(
+    "--verbose", "-v", is_flag=True, help="Also show tracebacks and what strategies log as errors."
+)
 
 
 def place_options(command: F) -> F:

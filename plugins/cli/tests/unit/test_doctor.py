@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from prism_signals_cli.backends import Watch
 
 if TYPE_CHECKING:
     from plugins.cli.tests.unit.conftest import Said, Terminal
@@ -16,22 +20,24 @@ def _checks(said: Said) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def test_a_healthy_installation(prism: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_healthy_installation(
+    prism: Terminal, stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PRISM_AGENT_SURFACE", "claude_code")
     said = prism("doctor", "--json")
     assert said.status == 0, said.out
     checks = _checks(said)
     assert said.json["ok"] is True
-    assert set(checks) >= {
-        "settings",
-        "variables",
-        "plugins",
-        "route",
-        "store",
-        "directory",
-        "doorbell",
-    }
-    assert checks["store"][0]["detail"] == "reachable and writable"
+    assert set(checks) == {
+        "versions", "settings", "variables", "plugins", "route", "store", "directory", "doorbell",
+        "clock", "leftovers",
+    }  # fmt: skip
+    store = checks["store"][0]
+    assert store["detail"].startswith(f"reachable and writable, {stored / 'store.db'}, schema ")
+    assert store["facts"]["location"] == str(stored / "store.db")
+    assert store["facts"]["schema_version"] >= 1
+    assert checks["directory"][0]["facts"]["sessions"] == 0
+    assert checks["leftovers"][0]["facts"]["sessions"] == []
     assert "heard in" in checks["doorbell"][0]["detail"]
     assert checks["doorbell"][0]["facts"]["round_trip_ms"] > 0
 
@@ -80,6 +86,8 @@ def test_unknown_variables_are_named(bare: Terminal, monkeypatch: pytest.MonkeyP
     (variables,) = _checks(said)["variables"]
     assert variables["verdict"] == "warning"
     assert variables["facts"]["unknown"] == ["PRISM_AGENT_IDENTIY"]
+    assert variables["facts"]["near"] == {"PRISM_AGENT_IDENTIY": "PRISM_AGENT_IDENTITY"}
+    assert "did you mean PRISM_AGENT_IDENTITY?" in bare("doctor").out
 
 
 def test_the_route_says_why(bare: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,6 +99,60 @@ def test_the_route_says_why(bare: Terminal, monkeypatch: pytest.MonkeyPatch) -> 
     states = {r["strategy"]: (r["state"], r["reason"]) for r in route["facts"]["route"]}
     assert states["piggyback"] == ("floor", "it serves every surface")
     assert states["channels_push"] == ("skipped", "it serves claude_code")
+    monkeypatch.setenv("PRISM_AGENT_SURFACE", "claude_code")
+    monkeypatch.setenv("PRISM_STRATEGY_MAP", '{"claude_code": ["piggyback"]}')
+    (route, *_) = _checks(bare("doctor", "--json"))["route"]
+    states = {r["strategy"]: (r["state"], r["reason"]) for r in route["facts"]["route"]}
+    assert states["channels_push"] == ("skipped", "PRISM_STRATEGY_MAP leaves it out")
+
+
+def test_a_strategy_whose_settings_cannot_be_used(
+    bare: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("prism_signals_strategy_channels_push")
+    pytest.importorskip("prism_signals_strategy_piggyback")
+    monkeypatch.setenv("PRISM_STORE_URL", "memory:")
+    monkeypatch.setenv("PRISM_AGENT_SURFACE", "claude_code")
+    monkeypatch.setenv("PRISM_CHANNELS_PUSH_MAX_CHARS", "few")
+    said = bare("doctor", "--json")
+    (route,) = _checks(said)["route"]
+    assert (route["verdict"], route["detail"]) == ("warning", "of claude_code: piggyback")
+    (first, _) = route["facts"]["route"]
+    assert (first["strategy"], first["state"]) == ("channels_push", "skipped")
+    assert "PRISM_CHANNELS_PUSH_MAX_CHARS" in first["reason"]
+    assert "skipped here: These settings cannot be used" in bare("strategies").out
+
+
+def test_clocks_that_disagree_are_told(prism: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    prism.sent("Donna", "from the future")
+    (clock,) = _checks(prism("doctor", "--json"))["clock"]
+    assert clock["verdict"] == "ok"
+    assert clock["facts"]["newest_ahead_s"] <= 0
+    assert abs(clock["facts"]["file_system_ahead_s"]) < 2
+    (store,) = Path().glob("store.db")
+    with closing(sqlite3.connect(store)) as db, db:
+        db.execute("UPDATE signal_queue SET created_at = '2199-01-01T00:00:00.000000Z'")
+    (clock,) = _checks(prism("doctor", "--json"))["clock"]
+    assert clock["verdict"] == "warning"
+    assert "in the future" in clock["detail"]
+    assert "NTP" in clock["hint"]
+
+
+def test_a_wall_clock_that_is_set_while_it_looks() -> None:
+    assert abs(Watch().jumped()) < 1
+    assert Watch(wall=Watch().wall - 60).jumped() == pytest.approx(60, abs=1)
+
+
+def test_where_a_store_is_that_cannot_be_opened(
+    bare: Terminal, stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (stored / "file").touch()
+    monkeypatch.setenv("PRISM_STORE_URL", f"sqlite://{stored / 'file' / 'x.db'}?deadline=1")
+    (store,) = _checks(bare("doctor", "--json"))["store"]
+    assert store["facts"]["urls"]["store"] == f"sqlite://{stored / 'file' / 'x.db'}?…"
+    assert "trace" not in store
+    (store,) = _checks(bare("doctor", "--json", "-v"))["store"]
+    assert "StoreUnavailable" in store["trace"]
 
 
 def test_a_route_to_nowhere_is_broken(bare: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ import anyio
 from prism_signals import (
     Bell,
     BellKind,
+    Inspection,
     Scope,
     SessionId,
     SignalId,
@@ -65,6 +66,13 @@ class Doorbell:
         """Close what rings; listeners close themselves."""
         if self._sender is not None:
             self._sender.close()
+
+    async def inspect(self) -> Inspection:
+        """Where the sockets are, and those whose process was killed; see `Inspectable`."""
+        folder = own_folder() if self._sender is not None else None
+        dead = [str(path) for f in self._folders() for path in _dead_in(f)]
+        location = str(folder) if folder else "no folder for sockets: sessions poll"
+        return Inspection(location, folder, leftovers=tuple(dead))
 
     async def ring(self, bell: Bell) -> None:
         """Ring, without waiting for anybody.
@@ -247,6 +255,22 @@ def _names_in(folder: Path, prefix: str) -> set[str]:
             return {e.name for e in entries if e.name.startswith(prefix) and "." not in e.name}
     except OSError:
         return set()
+
+
+def _dead_in(folder: Path) -> list[Path]:
+    """The sockets in a folder at which nobody listens. Connecting to one rings nothing."""
+    dead = []
+    for name in sorted(_names_in(folder, "")):
+        path = folder / name
+        if not _inode(path):
+            continue
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as caller:
+            try:
+                caller.connect(os.fspath(path))
+            except OSError as e:
+                if e.errno == errno.ECONNREFUSED:
+                    dead.append(path)
+    return dead
 
 
 def _inode(path: Path) -> int:

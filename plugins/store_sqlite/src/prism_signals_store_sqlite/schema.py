@@ -150,6 +150,11 @@ def check_library(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -
         )
 
 
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The version of the file's tables; 0 where it is empty."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
 def needs_migration(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file is older than this program (or empty).
 
@@ -157,7 +162,7 @@ def needs_migration(connection: sqlite3.Connection, path: Path) -> bool:
         SchemaTooNew: It was written by a newer version.
         StoreUnavailable: It is another program's database.
     """
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    version = schema_version(connection)
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     empty = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
     if application != APPLICATION_ID and not (empty and version == 0 and application == 0):
@@ -180,7 +185,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the file up to date; the caller holds the write lock and an open transaction."""
     if not needs_migration(connection, path):
         return  # another process was quicker
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    version = schema_version(connection)
     for step in MIGRATIONS[version:]:
         for statement in step:
             connection.execute(statement)

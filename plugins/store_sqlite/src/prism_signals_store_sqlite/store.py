@@ -13,6 +13,7 @@ from prism_signals import (
     Claim,
     Counts,
     Entry,
+    Inspection,
     Lease,
     Name,
     Page,
@@ -35,6 +36,7 @@ from .finding import find_entry
 from .limits import InboxGauge
 from .projects import known_identities, mark_seen
 from .rows import project_id
+from .schema import schema_version
 
 _ARCHIVED_AT_ONCE = 100
 _MOST_PROJECTS = 1000
@@ -54,6 +56,12 @@ class SQLiteStore:
         self._database = database
         self._gauge = InboxGauge()
         self._projects: set[Scope] = set()
+
+    async def inspect(self) -> Inspection:
+        """Where the file is and which schema version it has; see `Inspectable`."""
+        path = self._database.options.path
+        version = await self._database.look(schema_version)
+        return Inspection(str(path), path.parent, version)
 
     async def put(self, posting_: Posting) -> Posted:
         """Commit a new signal; see `Store.put`."""

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -50,6 +50,34 @@ def test_the_poll_is_a_second_or_what_the_url_says(bus: Doorbell, tmp_path: Path
     slow = Doorbell(Options(tmp_path / "prism.db", poll=timedelta(seconds=5)))
     assert slow.poll_interval == timedelta(seconds=5)
     slow.close()
+
+
+def test_an_inspection_names_dead_sockets_and_rings_nobody(bus: Doorbell, runtime: Path) -> None:
+    folder = runtime / "prism-signals"
+    folder.mkdir(mode=0o700)
+    dead = folder / "dead"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as abandoned:
+        abandoned.bind(os.fspath(dead))
+    (folder / "no-socket").touch()
+
+    async def look() -> None:
+        session = new_session_id()
+        async with bus.listen(SCOPE, session) as bells:
+            found = await bus.inspect()
+            assert found.location == str(folder)
+            assert [f for f in found.leftovers if f.startswith(str(runtime))] == [str(dead)]
+            await bus.ring(_bell(session))
+            with anyio.fail_after(SOON):
+                assert [b async for b in _first(bells)]
+            assert found == await bus.inspect()
+
+    anyio.run(look)
+
+
+async def _first(bells: AsyncIterator[Bell]) -> AsyncIterator[Bell]:
+    async for bell in bells:
+        yield bell
+        return
 
 
 @pytest.mark.usefixtures("runtime")

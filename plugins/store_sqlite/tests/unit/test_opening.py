@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_signals import SchemaTooNew, StoreUnavailable, UnsupportedSQLite
+from prism_signals import Inspectable, SchemaTooNew, StoreUnavailable, UnsupportedSQLite
 from prism_signals_store_sqlite import schema
 
 from .sending import SCOPE, opened, pipe, posting, running, told
@@ -39,6 +39,15 @@ async def test_folder_and_files_belong_to_their_user_alone(tmp_path: Path) -> No
     assert files == dict.fromkeys(
         ("prism.db", "prism.db-wal", "prism.db-shm", "prism.db-gate", "prism.db-turn"), 0o600
     )
+
+
+async def test_a_store_tells_where_it_is_and_its_version(tmp_path: Path) -> None:
+    path = tmp_path / "prism.db"
+    async with opened(path) as store:
+        assert isinstance(store, Inspectable)
+        found = await store.inspect()
+    assert (found.location, found.folder) == (str(path), tmp_path)
+    assert found.schema_version == len(schema.MIGRATIONS)
 
 
 async def test_a_file_made_by_several_processes_at_once(tmp_path: Path) -> None:
