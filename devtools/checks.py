@@ -25,8 +25,9 @@ def run_checks(report: Report) -> None:
     # Examples are nobody's members: they are not installed here, only read.
     homes = [*sources, *sorted(ROOT.glob("examples/*/src"))]
     typing = {**env, "MYPYPATH": os.pathsep.join(map(str, homes))}
+    short = ("--output-format", "concise")
     report.step("ruff check", [python, "-m", "ruff", "check", "."], env)
-    report.step("ruff format", [python, "-m", "ruff", "format", "--check", "."], env)
+    report.step("ruff format", [python, "-m", "ruff", "format", "--check", *short, "."], env)
     report.step("mypy", [python, "-m", "mypy", *typed], typing)
     lint = [python, "-c", "from importlinter.cli import lint_imports_command as m; m()"]
     for name, config in ("core", ROOT / "pyproject.toml"), ("plugins", write_plugin_contracts()):
