@@ -70,7 +70,7 @@ class Doorbell:
     async def inspect(self) -> Inspection:
         """Where the sockets are, and those whose process was killed; see `Inspectable`."""
         folder = own_folder() if self._sender is not None else None
-        dead = [str(path) for f in self._folders() for path in _dead_in(f)]
+        dead = [str(path) for f in self._folders() for path, _ in _dead_in(f)]
         location = str(folder) if folder else "no folder for sockets: sessions poll"
         return Inspection(location, folder, leftovers=tuple(dead))
 
@@ -112,7 +112,8 @@ class Doorbell:
             return
         path = folder / socket_name(self._path, scope, session_id)
         receiver, inode = _bind(path)
-        _sweep(folder)
+        for left, inode_left in _dead_in(folder):
+            _remove(left, inode_left)
         try:
             yield _Rings(receiver, scope, session_id)
         finally:
@@ -228,27 +229,6 @@ def _send(sender: socket.socket, note: bytes, path: Path) -> bool:
     return False
 
 
-def _sweep(folder: Path) -> None:
-    """Remove sockets that killed processes left behind; bounded, some microseconds each.
-
-    To connect rings nobody, and is refused only where no process holds the socket any more.
-    """
-    with (
-        contextlib.suppress(OSError),
-        os.scandir(folder) as entries,
-        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe,
-    ):
-        for entry in islice(entries, _MOST_SWEPT):
-            path = folder / entry.name
-            inode = _inode(path)
-            try:
-                probe.connect(os.fspath(path))
-            except ConnectionRefusedError:
-                _remove(path, inode)
-            except OSError:  # it is no socket, or has just gone
-                continue
-
-
 def _names_in(folder: Path, prefix: str) -> set[str]:
     try:
         with os.scandir(folder) as entries:
@@ -257,20 +237,22 @@ def _names_in(folder: Path, prefix: str) -> set[str]:
         return set()
 
 
-def _dead_in(folder: Path) -> list[Path]:
-    """The sockets in a folder at which nobody listens. Connecting to one rings nothing."""
-    dead = []
-    for name in sorted(_names_in(folder, "")):
-        path = folder / name
-        if not _inode(path):
-            continue
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as caller:
+def _dead_in(folder: Path) -> Iterator[tuple[Path, int]]:
+    """The sockets in a folder that killed processes left, with their inodes; bounded.
+
+    To connect rings nobody, and is refused only where no process holds the socket any more.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+        for name in islice(sorted(_names_in(folder, "")), _MOST_SWEPT):
+            path = folder / name
+            inode = _inode(path)
             try:
-                caller.connect(os.fspath(path))
-            except OSError as e:
-                if e.errno == errno.ECONNREFUSED:
-                    dead.append(path)
-    return dead
+                probe.connect(os.fspath(path))
+            except ConnectionRefusedError:
+                if inode:
+                    yield path, inode
+            except OSError:  # it is no socket, or has just gone
+                continue
 
 
 def _inode(path: Path) -> int:

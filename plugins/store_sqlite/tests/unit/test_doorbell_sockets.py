@@ -56,13 +56,13 @@ def test_an_inspection_names_dead_sockets_and_rings_nobody(bus: Doorbell, runtim
     folder = runtime / "prism-signals"
     folder.mkdir(mode=0o700)
     dead = folder / "dead"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as abandoned:
-        abandoned.bind(os.fspath(dead))
     (folder / "no-socket").touch()
 
     async def look() -> None:
         session = new_session_id()
         async with bus.listen(SCOPE, session) as bells:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as abandoned:
+                abandoned.bind(os.fspath(dead))
             found = await bus.inspect()
             assert found.location == str(folder)
             assert [f for f in found.leftovers if f.startswith(str(runtime))] == [str(dead)]

@@ -75,7 +75,7 @@ CASES: dict[str, tuple[object, set[str]]] = {
     "changing": (Changing(), {"P2"}),
     "loud_name": (_plugin(_strategy(name="My-Letters")), {"P3"}),
     "no_surface": (_plugin(_strategy(surfaces=())), {"P4"}),
-    "a_string_of_surfaces": (_plugin(_strategy(surfaces="letter_box")), {"P4"}),
+    "a_string_of_surfaces": (_plugin(_strategy(surfaces="letter_box")), {"P1", "P4"}),
     "careless": (_plugin(_strategy(settings=Careless)), {"P5"}),
     "shipped_secret": (_plugin(_strategy(settings=Shipped)), {"P5"}),
 }
